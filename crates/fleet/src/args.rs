@@ -1,0 +1,22 @@
+//! What the user may type. Help text only; meaning is in the commands.
+
+use clap::{Parser, Subcommand};
+
+use crate::commands;
+
+#[derive(Parser)]
+#[command(name = "fleet", version, about = "GitOps for very many Kubernetes clusters", propagate_version = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Turn directories into bundles and store or print them
+    Apply(commands::apply::Args),
+    /// Show which clusters a bundle is deployed to, and with which options
+    Target(commands::target::Args),
+    /// Deploy a bundle deployment to the current cluster, or print what would be deployed
+    Deploy(commands::deploy::Args),
+}
