@@ -1,1 +1,57 @@
-fn main() {}
+//! The project's chores: `cargo xtask COMMAND`.
+//!
+//! `ci` is what continuous integration runs; `test` is its part that a developer repeats.
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+mod codegen;
+mod kube;
+mod run;
+mod test;
+mod tidy;
+
+const HELP: &str = "\
+cargo xtask COMMAND
+
+  ci                  fmt, clippy, codegen --check, tidy, then test: what has to pass before a change lands
+  test [ARGS]         build everything and run every test; ARGS go to `cargo test`
+  codegen [--check]   write generated files anew, or check that they are up to date
+  tidy                check the form of the tree: dependencies, module headers, paths named in documents
+  kube [build]        build etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kwok into target/kube (needs Go)
+  kube up [NAME]      start a real control plane on loopback and print its kubeconfig
+  kube down [NAME]    stop it
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(arguments: &[String]) -> Result<()> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["ci"] => test::ci(),
+        ["test", rest @ ..] => test::test(rest),
+        ["codegen"] => codegen::write(),
+        ["codegen", "--check"] => codegen::check(),
+        ["tidy"] => tidy::check(),
+        ["kube"] | ["kube", "build"] => kube::build().map(drop),
+        ["kube", "up"] => kube::up("default"),
+        ["kube", "up", name] => kube::up(name),
+        ["kube", "down"] => kube::down("default"),
+        ["kube", "down", name] => kube::down(name),
+        [] | ["help" | "--help" | "-h"] => {
+            print!("{HELP}");
+            Ok(())
+        }
+        other => bail!("unknown command {:?}\n\n{HELP}", other.join(" ")),
+    }
+}
