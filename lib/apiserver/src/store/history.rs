@@ -1,0 +1,201 @@
+//! The recent past as a bounded ring of events, and the watchers that follow it.
+//!
+//! Mirrors upstream's watch cache. A watcher costs its own buffer; an event goes only to watchers of its key, of a
+//! directory above it, or of everything. A watcher that does not keep up is dropped and starts again from where it was.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use tokio::sync::mpsc;
+
+use super::{Entry, Error};
+
+/// Something that happened to a key.
+#[derive(Debug)]
+pub struct Event {
+    /// Full key.
+    pub key: Arc<str>,
+    /// Revision of the write.
+    pub revision: u64,
+    /// What the key holds since; none after a deletion.
+    pub entry: Option<Entry>,
+    /// What it held before.
+    pub previous: Option<Entry>,
+    encoded: Mutex<Vec<(u64, Bytes)>>,
+}
+
+impl Event {
+    /// An event that was not encoded for anyone yet.
+    #[must_use]
+    pub fn new(key: Arc<str>, revision: u64, entry: Option<Entry>, previous: Option<Entry>) -> Self {
+        Self { key, revision, entry, previous, encoded: Mutex::new(Vec::new()) }
+    }
+
+    /// The event in one output form; `make` runs once per form, whoever asks first.
+    pub fn encoded(&self, form: u64, make: impl FnOnce() -> Bytes) -> Bytes {
+        let mut known = lock(&self.encoded);
+        if let Some((_, bytes)) = known.iter().find(|(other, _)| *other == form) {
+            return bytes.clone();
+        }
+        let bytes = make();
+        known.push((form, bytes.clone()));
+        bytes
+    }
+}
+
+/// A watcher's end.
+#[derive(Debug)]
+pub struct Subscription {
+    receiver: mpsc::Receiver<Arc<Event>>,
+    backlog: VecDeque<Arc<Event>>,
+    history: Arc<History>,
+}
+
+impl Subscription {
+    /// The next event; none when the watcher was too slow or the store is gone.
+    pub async fn next(&mut self) -> Option<Arc<Event>> {
+        match self.backlog.pop_front() {
+            Some(event) => Some(event),
+            None => self.receiver.recv().await,
+        }
+    }
+
+    /// The next event if there already is one.
+    pub fn ready(&mut self) -> Option<Arc<Event>> {
+        self.backlog.pop_front().or_else(|| self.receiver.try_recv().ok())
+    }
+
+    /// The revision up to which everything has been published. Once [`Self::ready`] has given none *after* this call,
+    /// the watcher has seen everything up to it.
+    #[must_use]
+    pub fn published(&self) -> u64 {
+        self.history.revision()
+    }
+}
+
+#[derive(Debug)]
+struct Watcher {
+    sender: mpsc::Sender<Arc<Event>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Last published revision.
+    revision: u64,
+    /// Everything after this revision is in the ring.
+    floor: u64,
+    ring: VecDeque<Arc<Event>>,
+    watchers: HashMap<Box<str>, Vec<Watcher>>,
+}
+
+/// Ring and subscribers of one store.
+#[derive(Debug)]
+pub struct History {
+    capacity: usize,
+    buffer: usize,
+    state: Mutex<State>,
+}
+
+impl History {
+    /// Events that one watcher may fall behind before it is dropped.
+    const BUFFER: usize = 4096;
+
+    /// An empty past that starts after `revision` and keeps `capacity` events.
+    #[must_use]
+    pub fn new(revision: u64, capacity: usize) -> Self {
+        let state = State { revision, floor: revision, ..State::default() };
+        Self { capacity, buffer: Self::BUFFER, state: Mutex::new(state) }
+    }
+
+    /// Last published revision.
+    pub fn revision(&self) -> u64 {
+        lock(&self.state).revision
+    }
+
+    /// Makes events known, in the order of their revisions.
+    pub fn publish(&self, events: impl IntoIterator<Item = Event>) {
+        let mut state = lock(&self.state);
+        for event in events {
+            let event = Arc::new(event);
+            state.dispatch(&event);
+            state.revision = event.revision;
+            state.ring.push_back(event);
+            if state.ring.len() > self.capacity
+                && let Some(dropped) = state.ring.pop_front()
+            {
+                state.floor = dropped.revision;
+            }
+        }
+    }
+
+    /// Follows a scope from behind a revision.
+    ///
+    /// # Errors
+    /// [`Error::Expired`] when the ring does not reach back that far.
+    pub fn subscribe(self: &Arc<Self>, scope: &str, after: u64) -> Result<Subscription, Error> {
+        let (sender, receiver) = mpsc::channel(self.buffer);
+        let mut state = lock(&self.state);
+        let backlog = state.since(after)?.filter(|event| within(&event.key, scope)).cloned().collect();
+        let watchers = state.watchers.entry(scope.into()).or_default();
+        watchers.retain(|watcher| !watcher.sender.is_closed());
+        watchers.push(Watcher { sender });
+        drop(state);
+        Ok(Subscription { receiver, backlog, history: Arc::clone(self) })
+    }
+
+    /// What the keys of a scope held at a revision, for those that were written since.
+    ///
+    /// # Errors
+    /// [`Error::Expired`] when the ring does not reach back that far.
+    pub fn overlay(&self, scope: &str, at: u64) -> Result<BTreeMap<Arc<str>, Option<Entry>>, Error> {
+        let mut then = BTreeMap::new();
+        for event in lock(&self.state).since(at)?.filter(|event| within(&event.key, scope)) {
+            then.entry(Arc::clone(&event.key)).or_insert_with(|| event.previous.clone());
+        }
+        Ok(then)
+    }
+
+    /// How many watchers there are, for tests and metrics.
+    pub fn watchers(&self) -> usize {
+        lock(&self.state).watchers.values().flatten().filter(|watcher| !watcher.sender.is_closed()).count()
+    }
+}
+
+impl State {
+    fn since(&self, after: u64) -> Result<impl Iterator<Item = &Arc<Event>>, Error> {
+        if after < self.floor {
+            return Err(Error::Expired { asked: after, oldest: self.floor });
+        }
+        let start = self.ring.partition_point(|event| event.revision <= after);
+        Ok(self.ring.range(start..))
+    }
+
+    fn dispatch(&mut self, event: &Arc<Event>) {
+        let key = &event.key;
+        self.send("", event);
+        for (at, _) in key.match_indices('/').skip(1) {
+            self.send(&key[..=at], event);
+        }
+        self.send(key, event);
+    }
+
+    fn send(&mut self, scope: &str, event: &Arc<Event>) {
+        let Some(watchers) = self.watchers.get_mut(scope) else { return };
+        // A full or closed buffer ends the watcher: it may resume from the ring.
+        watchers.retain(|watcher| watcher.sender.try_send(Arc::clone(event)).is_ok());
+        if watchers.is_empty() {
+            self.watchers.remove(scope);
+        }
+    }
+}
+
+/// Whether a key lies in a scope.
+#[must_use]
+pub fn within(key: &str, scope: &str) -> bool {
+    if scope.is_empty() || scope.ends_with('/') { key.starts_with(scope) } else { key == scope }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
