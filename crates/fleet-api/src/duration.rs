@@ -37,7 +37,9 @@ impl Duration {
             let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
             let number: f64 = rest[..digits].parse().ok()?;
             rest = &rest[digits..];
-            let end = rest.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(rest.len());
+            let end = rest
+                .find(|c: char| c.is_ascii_digit() || c == '.')
+                .unwrap_or(rest.len());
             let (_, scale) = UNITS.iter().find(|(unit, _)| *unit == &rest[..end])?;
             total += number * scale;
             rest = &rest[end..];
@@ -59,7 +61,12 @@ impl std::fmt::Display for Duration {
             f.write_str("-")?;
         }
         let fraction = |value: u64, scale: u64| {
-            let text = format!("{}.{:0width$}", value / scale, value % scale, width = scale.ilog10() as usize);
+            let text = format!(
+                "{}.{:0width$}",
+                value / scale,
+                value % scale,
+                width = scale.ilog10() as usize
+            );
             text.trim_end_matches('0').trim_end_matches('.').to_owned()
         };
         match nanos {

@@ -7,10 +7,18 @@ mod wire;
 pub mod bundle;
 pub mod bundledeployment;
 pub mod cluster;
+pub mod condition;
+pub mod content;
+pub mod deployment_id;
 pub mod duration;
 pub mod gitrepo;
+pub mod json;
+pub mod labels;
+pub mod names;
 pub mod options;
+pub mod state;
 pub mod status;
+pub mod values;
 
 pub use bundle::*;
 pub use bundledeployment::*;

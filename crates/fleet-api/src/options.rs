@@ -54,6 +54,7 @@ go_struct! {
             /// Objects taken over from a bundle that is being removed. Internal.
             overwrites: Vec<OverwrittenResource>,
             /// Set by the manager from a Policy: labels a target namespace must carry. Internal.
+            #[serde(serialize_with = "crate::wire::selector_in_go_order")]
             allowed_target_namespace_selector: Option<LabelSelector>,
         }
     }

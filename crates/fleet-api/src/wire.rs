@@ -7,7 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Deserializer};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serializer};
 
 /// Whether a value is what Go calls the zero value, and `omitempty` therefore drops it.
 /// Structs are never zero: Go's `omitempty` does not drop them.
@@ -61,12 +63,37 @@ impl<K, V> GoZero for BTreeMap<K, V> {
 ///
 /// # Errors
 /// Whatever the value itself refuses.
-pub fn null_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+pub(crate) fn null_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
     T: Default + Deserialize<'de>,
 {
     Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// Writes a selector with its fields in the order of Go's struct (labels first); it is hashed.
+///
+/// # Errors
+/// Whatever the serializer refuses.
+pub(crate) fn selector_in_go_order<S: Serializer>(
+    selector: &Option<LabelSelector>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let Some(selector) = selector else {
+        return serializer.serialize_none();
+    };
+    let mut map = serializer.serialize_map(None)?;
+    if let Some(labels) = selector.match_labels.as_ref().filter(|labels| !labels.is_empty()) {
+        map.serialize_entry("matchLabels", labels)?;
+    }
+    if let Some(expressions) = selector
+        .match_expressions
+        .as_ref()
+        .filter(|expressions| !expressions.is_empty())
+    {
+        map.serialize_entry("matchExpressions", expressions)?;
+    }
+    map.end()
 }
 
 /// Declares a struct that travels as a Go struct does. Fields under `flatten` are embedded
