@@ -1,0 +1,69 @@
+//! Go's `encoding/json` as a writer: no spaces, `<`, `>`, `&` and the two Unicode line separators escaped, floats in
+//! Go's spelling. Content hashes are taken over these bytes.
+//!
+//! Field order is that of the type (structs) or of the map; the maps of `serde_json::Value` are sorted, as Go sorts.
+
+use std::io;
+
+use serde::Serialize;
+use serde_json::ser::{CharEscape, Formatter, Serializer};
+
+use crate::number;
+
+/// What `json.Marshal` returns for the same value.
+///
+/// Assumption: the type is JSON-shaped (map keys are strings or numbers), as every type that has a wire form is.
+pub fn to_string<T: Serialize + ?Sized>(value: &T) -> String {
+    let mut bytes = Vec::with_capacity(128);
+    value
+        .serialize(&mut Serializer::with_formatter(&mut bytes, GoFormatter))
+        .expect("JSON-shaped types encode and a vector takes every byte");
+    // serde_json writes whole characters and the formatter adds ASCII only.
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// What `json.Encoder.Encode` writes: [`to_string`] and a line feed.
+pub fn encode<T: Serialize + ?Sized>(value: &T) -> String {
+    let mut text = to_string(value);
+    text.push('\n');
+    text
+}
+
+struct GoFormatter;
+
+impl Formatter for GoFormatter {
+    fn write_f32<W: io::Write + ?Sized>(&mut self, writer: &mut W, value: f32) -> io::Result<()> {
+        self.write_f64(writer, f64::from(value))
+    }
+
+    fn write_f64<W: io::Write + ?Sized>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
+        writer.write_all(number::format_json(value).as_bytes())
+    }
+
+    fn write_string_fragment<W: io::Write + ?Sized>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
+        let mut written = 0;
+        for (at, character) in fragment.char_indices() {
+            if matches!(character, '<' | '>' | '&' | '\u{2028}' | '\u{2029}') {
+                writer.write_all(&fragment.as_bytes()[written..at])?;
+                write!(writer, "\\u{:04x}", u32::from(character))?;
+                written = at + character.len_utf8();
+            }
+        }
+        writer.write_all(&fragment.as_bytes()[written..])
+    }
+
+    fn write_char_escape<W: io::Write + ?Sized>(&mut self, writer: &mut W, escape: CharEscape) -> io::Result<()> {
+        let text: &[u8] = match escape {
+            CharEscape::Quote => b"\\\"",
+            CharEscape::ReverseSolidus => b"\\\\",
+            CharEscape::Solidus => b"/",
+            CharEscape::Backspace => b"\\b",
+            CharEscape::FormFeed => b"\\f",
+            CharEscape::LineFeed => b"\\n",
+            CharEscape::CarriageReturn => b"\\r",
+            CharEscape::Tab => b"\\t",
+            CharEscape::AsciiControl(byte) => return write!(writer, "\\u{byte:04x}"),
+        };
+        writer.write_all(text)
+    }
+}

@@ -1,0 +1,93 @@
+//! The order in which go-yaml writes the keys of a mapping: "natural", so that `a2` comes before `a10`.
+//!
+//! The comparison is not transitive (letters against digits against signs), therefore the sort is our own: the
+//! standard library's may refuse an inconsistent order. Small mappings are sorted by insertion, as Go does, which
+//! makes even inconsistent cases come out as in Go when they start from the same order.
+
+/// Sorts entries by their keys as go-yaml does.
+pub(crate) fn sort<T>(entries: &mut Vec<(&str, T)>) {
+    if entries.len() <= INSERTION_LIMIT {
+        insertion(entries);
+    } else {
+        let tail = entries.split_off(entries.len() / 2);
+        let mut tail = tail;
+        sort(entries);
+        sort(&mut tail);
+        merge(entries, tail);
+    }
+}
+
+/// Go sorts up to this many elements by insertion.
+const INSERTION_LIMIT: usize = 12;
+
+fn insertion<T>(entries: &mut [(&str, T)]) {
+    for end in 1..entries.len() {
+        let mut at = end;
+        while at > 0 && less(entries[at].0, entries[at - 1].0) {
+            entries.swap(at, at - 1);
+            at -= 1;
+        }
+    }
+}
+
+fn merge<'a, T>(entries: &mut Vec<(&'a str, T)>, tail: Vec<(&'a str, T)>) {
+    let mut merged = Vec::with_capacity(entries.len() + tail.len());
+    let mut left = std::mem::take(entries).into_iter().peekable();
+    let mut right = tail.into_iter().peekable();
+    while let (Some(a), Some(b)) = (left.peek(), right.peek()) {
+        let next = if less(b.0, a.0) { right.next() } else { left.next() };
+        merged.extend(next);
+    }
+    merged.extend(left);
+    merged.extend(right);
+    *entries = merged;
+}
+
+/// Whether `a` comes before `b`.
+///
+/// The first differing character decides: a letter comes after a sign or digit; two letters compare by code point; runs
+/// of digits compare by value (a zero inside a longer number counts as part of it), then by length.
+pub(crate) fn less(a: &str, b: &str) -> bool {
+    let common = a.chars().zip(b.chars()).take_while(|(x, y)| x == y);
+    let offset: usize = common.map(|(x, _)| x.len_utf8()).sum();
+    let (Some(x), Some(y)) = (a[offset..].chars().next(), b[offset..].chars().next()) else {
+        return a.len() < b.len();
+    };
+    match (x.is_alphabetic(), y.is_alphabetic()) {
+        (true, true) => return x < y,
+        (false, false) => {}
+        (_, right_is_letter) => return right_is_letter,
+    }
+    let start = if (x == '0' || y == '0') && continues_number(&a[..offset]) {
+        1
+    } else {
+        0
+    };
+    let (value_a, length_a) = digits(&a[offset..], start);
+    let (value_b, length_b) = digits(&b[offset..], start);
+    if value_a != value_b {
+        value_a < value_b
+    } else if length_a != length_b {
+        length_a < length_b
+    } else {
+        x < y
+    }
+}
+
+/// Whether the text ends in digits that are not all zero.
+fn continues_number(text: &str) -> bool {
+    text.chars().rev().take_while(|c| is_digit(*c)).any(|c| c != '0')
+}
+
+fn digits(text: &str, start: i64) -> (i64, usize) {
+    text.chars()
+        .take_while(|c| is_digit(*c))
+        .fold((start, 0), |(value, length), c| {
+            let digit = i64::from(u32::from(c)) - i64::from(u32::from('0'));
+            (value.wrapping_mul(10).wrapping_add(digit), length + 1)
+        })
+}
+
+fn is_digit(c: char) -> bool {
+    c.is_ascii_digit() || (!c.is_ascii() && c.is_numeric() && !c.is_alphabetic())
+}

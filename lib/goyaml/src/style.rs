@@ -1,0 +1,107 @@
+//! Which way of writing a scalar is possible and which one go-yaml chooses: plain, single quoted, double quoted or
+//! literal block.
+
+use crate::Dialect;
+use crate::resolve::{self, Scalar};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    Plain,
+    Single,
+    Double,
+    Literal,
+}
+
+/// The style of a text. `key` says that it stands where it must fit on one line before a colon.
+pub(crate) fn of_text(text: &str, dialect: Dialect, key: bool) -> Style {
+    let wanted = if text.contains('\n') {
+        Style::Literal
+    } else if resolve::resolve(text, dialect) == Scalar::Text
+        && !resolve::is_base_60(text)
+        && !(dialect == Dialect::V3 && is_old_bool(text))
+    {
+        Style::Plain
+    } else {
+        Style::Double
+    };
+    let shape = Shape::of(text, dialect);
+    match wanted {
+        Style::Plain if !shape.multiline_key(key) && shape.plain && !text.is_empty() => Style::Plain,
+        Style::Plain if shape.single && !shape.multiline_key(key) => Style::Single,
+        Style::Literal if shape.block && !key => Style::Literal,
+        _ => Style::Double,
+    }
+}
+
+/// Words that older readers take for booleans: go-yaml v3 reads them as text but quotes them.
+fn is_old_bool(text: &str) -> bool {
+    matches!(
+        text,
+        "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" | "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF"
+    )
+}
+
+/// Characters that are written as they are; all others only inside double quotes, escaped.
+pub(crate) fn is_printable(c: char) -> bool {
+    matches!(c, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}')
+}
+
+pub(crate) fn is_break(c: char) -> bool {
+    matches!(c, '\r' | '\n' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// What the characters of a text allow.
+struct Shape {
+    plain: bool,
+    single: bool,
+    block: bool,
+    multiline: bool,
+}
+
+impl Shape {
+    fn multiline_key(&self, key: bool) -> bool {
+        key && self.multiline
+    }
+
+    fn of(text: &str, dialect: Dialect) -> Self {
+        let mut indicators = text.starts_with("---") || text.starts_with("...");
+        let (mut special, mut tabs, mut breaks) = (false, false, false);
+        let (mut break_then_space, mut space_then_break) = (false, false);
+        let mut previous: Option<char> = None;
+        let mut characters = text.chars().peekable();
+        while let Some(c) = characters.next() {
+            let blank_next = characters
+                .peek()
+                .is_none_or(|n| matches!(n, ' ' | '\t') || is_break(*n));
+            indicators |= match (previous, c) {
+                (
+                    None,
+                    '#' | ',' | '[' | ']' | '{' | '}' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@' | '`',
+                ) => true,
+                (None, '?' | ':' | '-') | (Some(_), ':') => blank_next,
+                (Some(before), '#') => matches!(before, ' ' | '\t') || is_break(before),
+                _ => false,
+            };
+            if c == '\t' && dialect == Dialect::V3 {
+                tabs = true;
+            } else if !is_printable(c) {
+                special = true;
+            }
+            breaks |= is_break(c);
+            if let Some(before) = previous {
+                break_then_space |= is_break(before) && c == ' ';
+                space_then_break |= before == ' ' && is_break(c);
+            }
+            previous = Some(c);
+        }
+        let at_edge = |c: Option<char>| c.is_some_and(|c| c == ' ' || is_break(c));
+        let edges = at_edge(text.chars().next()) || at_edge(previous);
+        let unquotable = space_then_break || special;
+        Self {
+            plain: !(edges || break_then_space || unquotable || tabs || breaks || indicators),
+            single: !(break_then_space || unquotable || tabs),
+            block: !(unquotable || previous == Some(' ') || text.is_empty()),
+            multiline: breaks,
+        }
+    }
+}
