@@ -2,6 +2,11 @@
 //! names and hashes. Turns JSON into types and back exactly as upstream's Go types travel; does
 //! no IO and decides nothing.
 
+mod crd;
+#[cfg(test)]
+mod env;
+mod schema;
+mod schema_core;
 mod wire;
 
 pub mod bundle;
@@ -23,6 +28,7 @@ pub mod values;
 pub use bundle::*;
 pub use bundledeployment::*;
 pub use cluster::*;
+pub use crd::{crds, schema_of};
 pub use duration::Duration;
 pub use gitrepo::*;
 pub use options::*;

@@ -97,33 +97,34 @@ pub(crate) fn selector_in_go_order<S: Serializer>(
 }
 
 /// Declares a struct that travels as a Go struct does. Fields under `flatten` are embedded
-/// structs and come first; fields under `always` are written even when zero; fields under `omit` carry `omitempty`. JSON keys are camelCase of the field name
-/// unless `#[serde(rename = "…")]` says otherwise. `null` reads as zero everywhere.
+/// structs and come first; fields under `always` are written even when zero; fields under `omit`
+/// carry `omitempty`. JSON keys are camelCase of the field name unless `#[serde(rename = "…")]`
+/// says otherwise. `null` reads as zero everywhere. Doc comments become descriptions of the CRD.
 macro_rules! go_struct {
     (
-        $(#[$meta:meta])*
+        $(#[$($meta:tt)*])*
         pub struct $name:ident {
-            $(flatten { $( $(#[$fmeta:meta])* $ffield:ident : $ftype:ty, )* })?
-            $(always { $( $(#[$ameta:meta])* $afield:ident : $atype:ty, )* })?
-            omit { $( $(#[$ometa:meta])* $ofield:ident : $otype:ty, )* }
+            $(flatten { $( $(#[$($fmeta:tt)*])* $ffield:ident : $ftype:ty, )* })?
+            $(always { $( $(#[$($ameta:tt)*])* $afield:ident : $atype:ty, )* })?
+            omit { $( $(#[$($ometa:tt)*])* $ofield:ident : $otype:ty, )* }
         }
     ) => {
-        $(#[$meta])*
+        $(#[$($meta)*])*
         #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
         #[serde(rename_all = "camelCase")]
         pub struct $name {
             $($(
-                $(#[$fmeta])*
+                $(#[$($fmeta)*])*
                 #[serde(flatten)]
                 pub $ffield: $ftype,
             )*)?
             $($(
-                $(#[$ameta])*
+                $(#[$($ameta)*])*
                 #[serde(default, deserialize_with = "crate::wire::null_default")]
                 pub $afield: $atype,
             )*)?
             $(
-                $(#[$ometa])*
+                $(#[$($ometa)*])*
                 #[serde(
                     default,
                     deserialize_with = "crate::wire::null_default",
@@ -138,6 +139,29 @@ macro_rules! go_struct {
                 false
             }
         }
+
+        impl crate::schema::Described for $name {
+            fn schema() -> serde_json::Value {
+                #[allow(unused_mut, reason = "a struct may have no fields")]
+                let mut object = crate::schema::Object::new(stringify!($name));
+                $($( object.embed(<$ftype as crate::schema::Described>::schema()); )*)?
+                $($(
+                    object.field(
+                        stringify!($afield),
+                        &[$(stringify!($($ameta)*)),*],
+                        <$atype as crate::schema::Described>::schema(),
+                    );
+                )*)?
+                $(
+                    object.field(
+                        stringify!($ofield),
+                        &[$(stringify!($($ometa)*)),*],
+                        <$otype as crate::schema::Described>::schema(),
+                    );
+                )*
+                object.finish(&[$(stringify!($($meta)*)),*])
+            }
+        }
     };
 }
 pub(crate) use go_struct;
@@ -146,19 +170,19 @@ pub(crate) use go_struct;
 /// the named top-level fields, readable and writable by `kube::Api` (dynamic type `()`).
 macro_rules! kind {
     (
-        $(#[$meta:meta])*
+        $(#[$($meta:tt)*])*
         $name:ident, plural $plural:literal, scope $scope:ident {
-            $( $(#[$fmeta:meta])* $field:ident : $ty:ty => $json:literal, )*
+            $( $(#[$($fmeta:tt)*])* $field:ident : $ty:ty => $json:literal, )*
         }
     ) => {
-        $(#[$meta])*
+        $(#[$($meta)*])*
         #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
         pub struct $name {
             /// Standard object metadata.
             #[serde(default)]
             pub metadata: k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
             $(
-                $(#[$fmeta])*
+                $(#[$($fmeta)*])*
                 #[serde(rename = $json, default, deserialize_with = "crate::wire::null_default")]
                 pub $field: $ty,
             )*
@@ -196,6 +220,16 @@ macro_rules! kind {
             }
             fn metadata_mut(&mut self) -> &mut Self::Ty {
                 &mut self.metadata
+            }
+        }
+
+        impl crate::schema::Described for $name {
+            fn schema() -> serde_json::Value {
+                let mut object = crate::schema::Object::new(stringify!($name));
+                $(
+                    object.keyed($json, &[$(stringify!($($fmeta)*)),*], <$ty as crate::schema::Described>::schema());
+                )*
+                object.finish(&[$(stringify!($($meta)*)),*])
             }
         }
 
