@@ -3,11 +3,12 @@
 //! Bounds nesting, so that later stages may recurse; resolves nothing.
 
 use std::collections::BTreeMap;
+use std::io::{self, Read as _};
 use std::rc::Rc;
 
 use libyaml_safer::{Event, EventData, Parser, ScalarStyle};
 
-use crate::Error;
+use crate::{Error, style};
 
 /// Deeper documents are refused: no real one comes near, and every reader of the result may then recurse.
 pub(crate) const MAX_DEPTH: usize = 500;
@@ -26,7 +27,7 @@ pub(crate) struct Node {
 pub(crate) enum Kind {
     Scalar {
         text: String,
-        /// Written without quotes and without a tag (or with the tag `!`): the resolver decides what it is.
+        /// Written without quotes and without a tag: the resolver decides what it is.
         plain: bool,
     },
     Sequence(Vec<Rc<Node>>),
@@ -37,17 +38,25 @@ pub(crate) enum Kind {
 
 /// Reads a stream document by document; what follows a document is not looked at before it is asked for.
 pub(crate) struct Composer<'a> {
-    parser: Parser<&'a [u8]>,
+    parser: Parser<io::BufReader<io::Chain<&'a [u8], &'static [u8]>>>,
+    /// The last line of a text that does not end in a line break; the scanner is given a break that is not there.
+    unfinished: Option<&'a str>,
+    /// Line breaks of such a text.
+    breaks: usize,
     anchors: BTreeMap<String, Option<Rc<Node>>>,
     failed: bool,
 }
 
 impl<'a> Composer<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
+        let finished = text.ends_with(['\n', '\r']);
+        let ending: &'static [u8] = if finished { b"" } else { b"\n" };
         let mut parser = Parser::new();
-        parser.set_input(text.as_bytes());
+        parser.set_input(io::BufReader::new(text.as_bytes().chain(ending)));
         Self {
             parser,
+            unfinished: if finished { None } else { text.rsplit(style::is_break).next() },
+            breaks: if finished { 0 } else { breaks(text) },
             anchors: BTreeMap::new(),
             failed: false,
         }
@@ -73,6 +82,8 @@ impl<'a> Composer<'a> {
                     let line = line_of(&event);
                     let first = self.event()?;
                     let root = self.node(first, 0)?;
+                    // The end of the document shows whether the root was all there was to it.
+                    self.event()?;
                     return Ok(Some((root, line)));
                 }
                 _ => {}
@@ -112,13 +123,16 @@ impl<'a> Composer<'a> {
             EventData::Scalar {
                 anchor,
                 tag,
-                value,
+                mut value,
                 plain_implicit,
                 style,
                 ..
             } => {
-                let plain = plain_implicit && (tag.is_none() || tag.as_deref() == Some("!"));
-                let plain = plain && (style == ScalarStyle::Plain || tag.is_some());
+                let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+                if block && event.end_mark.line as usize > self.breaks {
+                    self.take_back_break(&mut value);
+                }
+                let plain = plain_implicit && tag.is_none() && style == ScalarStyle::Plain;
                 (anchor, tag, Kind::Scalar { text: value, plain })
             }
             EventData::SequenceStart { anchor, tag, .. } => {
@@ -167,12 +181,30 @@ impl<'a> Composer<'a> {
         Ok(node)
     }
 
+    /// Removes from a block scalar at the end of the text the line break that only the scanner saw.
+    fn take_back_break(&self, value: &mut String) {
+        let Some(last_line) = self.unfinished else { return };
+        let Some(content) = value.strip_suffix('\n') else { return };
+        let content_line = content.rsplit('\n').next().unwrap_or_default();
+        // A last line of mere indentation ends nothing, unless all trailing breaks are kept.
+        let indentation_only = last_line.chars().all(|c| c == ' ') && last_line.len() <= content_line.len();
+        if content_line.is_empty() || !indentation_only {
+            value.pop();
+        }
+    }
+
     /// Marks an anchor as begun, so that a reference from inside its own value is noticed.
     fn open(&mut self, anchor: Option<&String>) {
         if let Some(name) = anchor {
             self.anchors.insert(name.clone(), None);
         }
     }
+}
+
+/// How many line breaks the scanner counts in a text.
+fn breaks(text: &str) -> usize {
+    let pairs = text.matches("\r\n").count();
+    text.chars().filter(|c| style::is_break(*c)).count() - pairs
 }
 
 fn line_of(event: &Event) -> usize {

@@ -4,11 +4,13 @@
 //! Mirrors what `sigs.k8s.io/yaml` does for `yaml.Marshal`: the value goes through JSON first, which decides how numbers
 //! are spelled and which characters are refused.
 
+use std::borrow::Cow;
+
 use serde_json::{Number, Value};
 
 use crate::compose::MAX_DEPTH;
 use crate::style::{self, Style};
-use crate::{Dialect, Error, number, order};
+use crate::{Dialect, Error, json, number, order};
 
 /// A value as YAML, ending in a line feed.
 ///
@@ -114,14 +116,13 @@ impl Emitter {
         let outer = self.indent;
         self.deeper();
         for (key, value) in entries {
-            let key = through_json(key)?;
+            let key = key_through_json(key)?;
             self.write_indent();
             if key.len() <= SIMPLE_KEY_BYTES && !key.chars().any(style::is_break) {
                 self.text(&key, Place::SimpleKey);
                 self.indicator(":", false, false, false);
             } else {
                 self.indicator("?", true, false, true);
-                // The indentation of a key that is a block is one step deeper than its mapping.
                 self.text(&key, Place::ComplexKey);
                 self.write_indent();
                 self.indicator(":", true, false, true);
@@ -138,12 +139,16 @@ impl Emitter {
 
     fn text(&mut self, text: &str, place: Place) {
         let key = place == Place::SimpleKey;
+        // What continues on further lines is indented one step more than what it belongs to.
+        let outer = self.indent;
+        self.indent = Some(outer.map_or(STEP, |indent| indent + STEP));
         match style::of_text(text, self.dialect, key) {
             Style::Plain => self.plain(text, place),
             Style::Single => self.single(text, !key),
             Style::Double => self.double(text, !key),
             Style::Literal => self.literal(text),
         }
+        self.indent = outer;
     }
 
     fn plain(&mut self, text: &str, place: Place) {
@@ -201,10 +206,12 @@ impl Emitter {
     fn double(&mut self, text: &str, may_break: bool) {
         self.indicator("\"", true, false, false);
         let mut after_space = false;
+        // go-yaml looks for a byte order mark at the start only, and then escapes everything.
+        let escape_all = text.starts_with('\u{feff}');
         let mut characters = text.chars().enumerate().peekable();
         while let Some((at, c)) = characters.next() {
             let next = characters.peek().map(|(_, next)| *next);
-            if !style::is_printable(c) || style::is_break(c) || matches!(c, '"' | '\\' | '\u{feff}') {
+            if escape_all || !style::is_printable(c) || style::is_break(c) || matches!(c, '"' | '\\' | '\u{feff}') {
                 self.escape(c);
                 after_space = false;
             } else if c == ' ' {
@@ -275,7 +282,6 @@ impl Emitter {
         self.indention = true;
         self.whitespace = true;
         let mut after_break = true;
-        let outer = self.indent;
         for c in text.chars() {
             if style::is_break(c) {
                 if c == '\n' {
@@ -295,7 +301,6 @@ impl Emitter {
                 after_break = false;
             }
         }
-        self.indent = outer;
     }
 
     /// Starts a new line at the current indentation, unless this line holds nothing but that.
@@ -347,16 +352,47 @@ fn number_text(n: &Number) -> String {
     }
 }
 
-/// What is left of a text that is written as JSON and read as YAML: characters that YAML's reader refuses are an error.
-fn through_json(text: &str) -> Result<std::borrow::Cow<'_, str>, Error> {
+/// What is left of a text that is written as JSON and read as YAML on the way.
+///
+/// YAML's reader refuses some control characters, and takes U+0085 inside quotes for a line break to be folded.
+fn through_json(text: &str) -> Result<Cow<'_, str>, Error> {
     for c in text.chars() {
         if matches!(c, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}') {
-            return Err(Error::at(
-                0,
-                0,
-                format!("control character U+{:04X} is not allowed", u32::from(c)),
-            ));
+            return Err(Error::at(0, 0, format!("control character U+{:04X} is not allowed", u32::from(c))));
         }
     }
-    Ok(std::borrow::Cow::Borrowed(text))
+    if !text.contains(NEXT_LINE) {
+        return Ok(Cow::Borrowed(text));
+    }
+    let mut lines = text.split(NEXT_LINE);
+    let mut folded = lines.next().unwrap_or_default().trim_end_matches(' ').to_owned();
+    let mut empty = 0;
+    let count = text.matches(NEXT_LINE).count();
+    for (at, line) in lines.enumerate() {
+        let line = line.trim_start_matches(' ');
+        let last = at + 1 == count;
+        if line.is_empty() && !last {
+            empty += 1;
+            continue;
+        }
+        folded.push_str(&if empty == 0 { " ".to_owned() } else { "\n".repeat(empty) });
+        empty = 0;
+        folded.push_str(if last { line } else { line.trim_end_matches(' ') });
+    }
+    Ok(Cow::Owned(folded))
 }
+
+/// A key as it comes out of the same detour, in which it must be short and stand on one line.
+fn key_through_json(key: &str) -> Result<Cow<'_, str>, Error> {
+    if key.contains(NEXT_LINE) {
+        return Err(Error::at(0, 0, "a key must not contain a line separator"));
+    }
+    if key.len() > JSON_KEY_CHARACTERS / 6 && json::to_string(key).chars().count() > JSON_KEY_CHARACTERS {
+        return Err(Error::at(0, 0, format!("a key must not be longer than {JSON_KEY_CHARACTERS} characters")));
+    }
+    through_json(key)
+}
+
+/// YAML's reader looks this far for the colon after a key.
+const JSON_KEY_CHARACTERS: usize = 1024;
+const NEXT_LINE: char = '\u{85}';

@@ -1,8 +1,8 @@
 //! Which way of writing a scalar is possible and which one go-yaml chooses: plain, single quoted, double quoted or
 //! literal block.
 
-use crate::Dialect;
 use crate::resolve::{self, Scalar};
+use crate::{Dialect, timestamp};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
@@ -18,6 +18,7 @@ pub(crate) fn of_text(text: &str, dialect: Dialect, key: bool) -> Style {
         Style::Literal
     } else if resolve::resolve(text, dialect) == Scalar::Text
         && !resolve::is_base_60(text)
+        && !timestamp::is_timestamp(text)
         && !(dialect == Dialect::V3 && is_old_bool(text))
     {
         Style::Plain
