@@ -4,7 +4,10 @@
 //! Everything here is a pure function on [`serde_json::Value`]. Nothing reads a clock, a file or the network.
 
 pub mod field;
+pub mod generate;
 pub mod jsonpath;
+pub mod kinds;
 pub mod name;
 pub mod quantity;
+pub mod schema;
 pub mod selector;
