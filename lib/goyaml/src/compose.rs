@@ -4,14 +4,15 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};
+use std::panic::{self, AssertUnwindSafe};
 use std::rc::Rc;
 
 use libyaml_safer::{Event, EventData, Parser, ScalarStyle};
 
 use crate::{Error, style};
 
-/// Deeper documents are refused: no real one comes near, and every reader of the result may then recurse.
-pub(crate) const MAX_DEPTH: usize = 500;
+/// Deeper documents are refused: JSON readers of the result stop at 128 levels, and every reader may recurse.
+pub(crate) const MAX_DEPTH: usize = 125;
 
 /// One node with the place where it starts (from 1).
 #[derive(Debug)]
@@ -55,7 +56,11 @@ impl<'a> Composer<'a> {
         parser.set_input(io::BufReader::new(text.as_bytes().chain(ending)));
         Self {
             parser,
-            unfinished: if finished { None } else { text.rsplit(style::is_break).next() },
+            unfinished: if finished {
+                None
+            } else {
+                text.rsplit(style::is_break).next()
+            },
             breaks: if finished { 0 } else { breaks(text) },
             anchors: BTreeMap::new(),
             failed: false,
@@ -92,7 +97,12 @@ impl<'a> Composer<'a> {
     }
 
     fn event(&mut self) -> Result<Event, Error> {
-        self.parser.parse().map_err(|error| scanner_error(&error))
+        // The scanner panics on a few inputs it does not know (a tag directly before a comma). Nothing of it is used
+        // after that, so a half-changed state cannot be seen.
+        match panic::catch_unwind(AssertUnwindSafe(|| self.parser.parse())) {
+            Ok(event) => event.map_err(|error| scanner_error(&error)),
+            Err(_) => Err(Error::at(1, 1, "text that the YAML scanner does not understand")),
+        }
     }
 
     fn node(&mut self, event: Event, depth: usize) -> Result<Rc<Node>, Error> {
@@ -184,11 +194,14 @@ impl<'a> Composer<'a> {
     /// Removes from a block scalar at the end of the text the line break that only the scanner saw.
     fn take_back_break(&self, value: &mut String) {
         let Some(last_line) = self.unfinished else { return };
-        let Some(content) = value.strip_suffix('\n') else { return };
+        let Some(content) = value.strip_suffix('\n') else {
+            return;
+        };
         let content_line = content.rsplit('\n').next().unwrap_or_default();
+        let blank = |line: &str| line.chars().all(|c| c == ' ');
         // A last line of mere indentation ends nothing, unless all trailing breaks are kept.
-        let indentation_only = last_line.chars().all(|c| c == ' ') && last_line.len() <= content_line.len();
-        if content_line.is_empty() || !indentation_only {
+        let deeper = blank(content_line) && content_line.len() < last_line.len();
+        if content_line.is_empty() || !blank(last_line) || deeper {
             value.pop();
         }
     }

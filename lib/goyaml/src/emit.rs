@@ -38,7 +38,7 @@ pub fn to_yaml_with(dialect: Dialect, value: &Value) -> Result<String, Error> {
     Ok(emitter.out)
 }
 
-/// Lines longer than this are folded at the next space.
+/// Lines longer than this are folded at the next space; the newer dialect does not fold.
 const WIDTH: usize = 80;
 const STEP: usize = 2;
 /// Keys longer than this are written as `? key`.
@@ -75,8 +75,8 @@ impl Emitter {
             Value::Null => self.plain("null", place),
             Value::Bool(true) => self.plain("true", place),
             Value::Bool(false) => self.plain("false", place),
-            Value::Number(n) => self.plain(&number_text(n), place),
-            Value::String(text) => self.text(&through_json(text)?, place),
+            Value::Number(n) => self.plain(&self.number_text(n), place),
+            Value::String(text) => self.text(&self.carried(text)?, place),
             Value::Array(items) if items.is_empty() => self.empty("["),
             Value::Array(items) => return self.sequence(items, place, depth),
             Value::Object(entries) if entries.is_empty() => self.empty("{"),
@@ -116,7 +116,7 @@ impl Emitter {
         let outer = self.indent;
         self.deeper();
         for (key, value) in entries {
-            let key = key_through_json(key)?;
+            let key = self.carried_key(key)?;
             self.write_indent();
             if key.len() <= SIMPLE_KEY_BYTES && !key.chars().any(style::is_break) {
                 self.text(&key, Place::SimpleKey);
@@ -131,6 +131,33 @@ impl Emitter {
         }
         self.indent = outer;
         Ok(())
+    }
+
+    /// What is left of a text on the way; only the older dialect goes through JSON.
+    fn carried<'t>(&self, text: &'t str) -> Result<Cow<'t, str>, Error> {
+        match self.dialect {
+            Dialect::V2 => through_json(text),
+            Dialect::V3 => Ok(Cow::Borrowed(text)),
+        }
+    }
+
+    fn carried_key<'t>(&self, key: &'t str) -> Result<Cow<'t, str>, Error> {
+        match self.dialect {
+            Dialect::V2 => key_through_json(key),
+            Dialect::V3 => Ok(Cow::Borrowed(key)),
+        }
+    }
+
+    fn number_text(&self, n: &Number) -> String {
+        match self.dialect {
+            Dialect::V3 if n.is_f64() => number::format_g(n.as_f64().unwrap_or_default()),
+            _ => number_text(n),
+        }
+    }
+
+    /// Whether a line has become so long that it ends at the next space.
+    fn is_full(&self) -> bool {
+        self.dialect == Dialect::V2 && self.column > WIDTH
     }
 
     fn deeper(&mut self) {
@@ -177,7 +204,7 @@ impl Emitter {
             let next = characters.peek().map(|(_, next)| *next);
             if c == ' ' {
                 let foldable = at > 0 && next.is_some_and(|next| next != ' ');
-                if may_break && !after_space && self.column > WIDTH && foldable {
+                if may_break && !after_space && self.is_full() && foldable {
                     self.write_indent();
                 } else {
                     self.put(c);
@@ -215,7 +242,7 @@ impl Emitter {
                 self.escape(c);
                 after_space = false;
             } else if c == ' ' {
-                if may_break && !after_space && self.column > WIDTH && at > 0 && next.is_some() {
+                if may_break && !after_space && self.is_full() && at > 0 && next.is_some() {
                     self.write_indent();
                     if next == Some(' ') {
                         self.put('\\');
@@ -358,7 +385,11 @@ fn number_text(n: &Number) -> String {
 fn through_json(text: &str) -> Result<Cow<'_, str>, Error> {
     for c in text.chars() {
         if matches!(c, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}') {
-            return Err(Error::at(0, 0, format!("control character U+{:04X} is not allowed", u32::from(c))));
+            return Err(Error::at(
+                0,
+                0,
+                format!("control character U+{:04X} is not allowed", u32::from(c)),
+            ));
         }
     }
     if !text.contains(NEXT_LINE) {
@@ -388,7 +419,11 @@ fn key_through_json(key: &str) -> Result<Cow<'_, str>, Error> {
         return Err(Error::at(0, 0, "a key must not contain a line separator"));
     }
     if key.len() > JSON_KEY_CHARACTERS / 6 && json::to_string(key).chars().count() > JSON_KEY_CHARACTERS {
-        return Err(Error::at(0, 0, format!("a key must not be longer than {JSON_KEY_CHARACTERS} characters")));
+        return Err(Error::at(
+            0,
+            0,
+            format!("a key must not be longer than {JSON_KEY_CHARACTERS} characters"),
+        ));
     }
     through_json(key)
 }

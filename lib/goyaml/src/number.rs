@@ -74,9 +74,18 @@ impl Digits {
     fn of(value: f64) -> Self {
         let shortest = format!("{:e}", value.abs());
         // Two numbers of that length may be equally near; Go takes the one that correct rounding gives.
-        let precision = shortest.bytes().take_while(|b| *b != b'e').filter(u8::is_ascii_digit).count() - 1;
+        let precision = shortest
+            .bytes()
+            .take_while(|b| *b != b'e')
+            .filter(u8::is_ascii_digit)
+            .count()
+            - 1;
         let rounded = format!("{:.precision$e}", value.abs());
-        let text = if rounded.parse() == Ok(value.abs()) { rounded } else { shortest };
+        let text = if rounded.parse() == Ok(value.abs()) {
+            rounded
+        } else {
+            shortest
+        };
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
         Self {
             negative: value.is_sign_negative(),

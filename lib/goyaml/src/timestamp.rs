@@ -34,7 +34,9 @@ fn parse(text: &[u8]) -> Option<()> {
 /// A number of `least` to `most` digits and what follows it.
 fn number(text: &[u8], least: usize, most: usize) -> Option<(u32, &[u8])> {
     let length = text.iter().take(most).take_while(|b| b.is_ascii_digit()).count();
-    let value = text[..length].iter().fold(0, |value, digit| value * 10 + u32::from(digit - b'0'));
+    let value = text[..length]
+        .iter()
+        .fold(0, |value, digit| value * 10 + u32::from(digit - b'0'));
     (length >= least).then_some((value, &text[length..]))
 }
 

@@ -36,7 +36,10 @@ func answer(do, input string) (out []byte, err error) {
 	var value any
 	switch do {
 	case "parse":
-		return yaml.YAMLToJSON([]byte(input))
+		if err := yaml.Unmarshal([]byte(input), &value); err != nil {
+			return nil, err
+		}
+		return json.Marshal(value)
 	case "parse_v3":
 		if err := yaml3.Unmarshal([]byte(input), &value); err != nil {
 			return nil, err

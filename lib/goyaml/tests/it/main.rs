@@ -1,0 +1,125 @@
+//! Agreement with Go's own YAML and JSON libraries over a table of inputs and their answers.
+//!
+//! `tests/reference/remake.sh` makes the answers. Where the reference fails, failing is agreement; messages are ours.
+
+use goyaml::{Dialect, json, number, parse, parse_documents, parse_with, to_yaml, to_yaml_with};
+use proptest::prelude::*;
+use serde_json::Value;
+
+/// How many of the answers agree. May only rise.
+const AGREEMENT: usize = 970;
+
+fn answer(action: &str, input: &str) -> Option<String> {
+    let value = || serde_json::from_str::<Value>(input).ok();
+    match action {
+        "parse" => parse(input).ok().map(|value| json::to_string(&value)),
+        "parse_v3" => parse_with(Dialect::V3, input).ok().map(|value| json::to_string(&value)),
+        "emit" => to_yaml(&value()?).ok(),
+        "emit_v3" => to_yaml_with(Dialect::V3, &value()?).ok(),
+        "json" => Some(json::to_string(&value()?)),
+        "format_g" => Some(number::format_g(input.parse().ok()?)),
+        other => panic!("unknown action {other}"),
+    }
+}
+
+#[test]
+fn the_reference_and_this_crate_agree() {
+    let cases: Vec<Value> = include_str!("../baseline/cases.jsonl")
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let text = |case: &Value, field: &str| case[field].as_str().map(str::to_owned);
+    let differing: Vec<String> = cases
+        .iter()
+        .filter_map(|case| {
+            let (action, input) = (text(case, "do")?, text(case, "input")?);
+            let (want, got) = (text(case, "output"), answer(&action, &input));
+            (want != got).then(|| format!("{action} {input:?}\n  want {want:?}\n  got  {got:?}"))
+        })
+        .collect();
+    assert!(
+        cases.len() - differing.len() >= AGREEMENT,
+        "{} differ:\n{}",
+        differing.len(),
+        differing.join("\n")
+    );
+}
+
+#[test]
+fn errors_point_at_the_place() {
+    let error = parse("a: 1\nb:\n  ? [x]\n  : 1").unwrap_err();
+    assert_eq!((error.line, error.column), (3, 5));
+    assert_eq!(error.to_string(), "line 3, column 5: a mapping key must be a scalar");
+    let error = parse("a: 1\nb: c: d").unwrap_err();
+    assert_eq!((error.line, error.column), (2, 5));
+}
+
+#[test]
+fn documents_carry_their_first_line_and_empty_ones_are_left_out() {
+    let documents = parse_documents("# head\n---\n---\na: 1\n--- # note\n\n---\nb: 2\n---\nnull\n...\n").unwrap();
+    let found: Vec<_> = documents.iter().map(|d| (d.line, d.value.to_string())).collect();
+    assert_eq!(found, [(3, r#"{"a":1}"#.to_owned()), (7, r#"{"b":2}"#.to_owned())]);
+    assert!(parse_documents("# nothing\n").unwrap().is_empty());
+}
+
+#[test]
+fn a_small_text_cannot_become_a_huge_value() {
+    let mut text = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned();
+    for level in 1..12 {
+        let items = vec![format!("*a{}", level - 1); 10].join(",");
+        text.push_str(&format!("a{level}: &a{level} [{items}]\n"));
+    }
+    assert_eq!(
+        parse(&text).unwrap_err().message,
+        "document contains excessive aliasing"
+    );
+}
+
+#[test]
+fn deep_nesting_is_refused() {
+    let error = parse(&"[".repeat(5000)).unwrap_err();
+    assert_eq!(error.message, "nested more than 125 levels deep");
+    let error = parse(&"- ".repeat(5000)).unwrap_err();
+    assert_eq!(error.message, "nested more than 125 levels deep");
+}
+
+#[test]
+fn json_is_escaped_as_go_escapes_it() {
+    let value = serde_json::json!({"b": "<a href=\"x\">&\u{2028}\u{8}\u{1}", "a": 1e21, "c": 1.0});
+    let text = r#"{"a":1e+21,"b":"\u003ca href=\"x\"\u003e\u0026\u2028\b\u0001","c":1}"#;
+    assert_eq!(json::to_string(&value), text);
+    assert_eq!(json::encode(&value), format!("{text}\n"));
+}
+
+fn any_value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        (-1_000_000_000_i64..1_000_000_000).prop_map(Value::from),
+        any::<f64>().prop_filter_map("finite, no negative zero", |f| number::from_f64(f + 0.0)),
+        "[ -~\n]{0,20}".prop_map(Value::from),
+        "\\PC{0,100}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 40, 6, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            prop::collection::btree_map("[ -;=-~]{0,12}", inner, 0..6)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+// Go writes the key `<<` without quotes and then reads a merge key: left out below.
+proptest! {
+    #[test]
+    fn what_is_written_reads_back_the_same(value in any_value()) {
+        let text = to_yaml(&value).unwrap();
+        let read = parse(&text).unwrap();
+        prop_assert_eq!(json::to_string(&read), json::to_string(&value), "{}", text);
+    }
+
+    #[test]
+    fn no_text_panics(text in "[\\[\\]{}!&*|>'\"%@`,:?# \\-\n\ta-c0-9\\\\é]{0,60}") {
+        let _ = parse_documents(&text);
+    }
+}
