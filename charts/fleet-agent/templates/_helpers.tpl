@@ -1,0 +1,3 @@
+{{- define "fleet.registry" -}}
+{{- if .Values.global.cattle.systemDefaultRegistry -}}{{ .Values.global.cattle.systemDefaultRegistry }}/{{- end -}}
+{{- end -}}
