@@ -8,6 +8,7 @@ pub mod generate;
 pub mod jsonpath;
 pub mod kinds;
 pub mod name;
+pub mod patch;
 pub mod quantity;
 pub mod schema;
 pub mod selector;
