@@ -12,6 +12,14 @@ pub mod store;
 
 pub mod registry;
 
+mod cluster;
+mod definition;
+mod discovery;
+mod object;
+mod query;
+mod shell;
+mod verb;
+
 pub mod apply;
 pub mod crd;
 pub mod defaulting;

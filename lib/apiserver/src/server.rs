@@ -1,12 +1,20 @@
 //! A running server: the store, the shell around it, and the companions that were asked for.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
 
 use crate::access::User;
+use crate::cluster::Cluster;
 use crate::options::Options;
+use crate::shell::Shell;
+use crate::store::Store;
+use crate::store::memory::Memory;
+use crate::{definition, verb};
+
+pub use crate::shell::Body;
 
 /// Why a server could not start or stop.
 #[derive(Debug, thiserror::Error)]
@@ -23,34 +31,56 @@ pub enum Error {
     /// The store in the data directory cannot be used.
     #[error("cannot open the store")]
     Store(#[source] crate::store::Error),
+    /// What every cluster has could not be made.
+    #[error("cannot prepare the cluster")]
+    Prepare(#[source] Box<crate::status::Status>),
 }
 
 /// A running API server. Dropping it does not stop it; see [`Server::shutdown`].
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Server {
+    shell: Shell,
     address: Option<SocketAddr>,
 }
 
-/// An answer's body.
-pub type Body = http_body_util::combinators::UnsyncBoxBody<Bytes, std::convert::Infallible>;
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}
 
 /// The server as one user sees it, without sockets.
-#[derive(Debug, Clone)]
-pub struct Service {}
+#[derive(Clone)]
+pub struct Service {
+    shell: Shell,
+    user: User,
+}
 
 impl Server {
     /// Opens the store, starts listening and starts the companions.
     ///
     /// # Errors
     /// When the store cannot be opened or the address not be used.
-    pub async fn start(_options: Options) -> Result<Self, Error> {
-        Ok(Self { address: None })
+    pub async fn start(options: Options) -> Result<Self, Error> {
+        let store: Arc<dyn Store> = Arc::new(Memory::new(options.history));
+        let cluster = Arc::new(Cluster::new(store, options.clock, options.random));
+        verb::ensure_defaults(&cluster).await.map_err(Error::Prepare)?;
+        definition::serve_all(&cluster).map_err(Error::Prepare)?;
+        Ok(Self {
+            shell: Shell { cluster },
+            address: None,
+        })
     }
 
     /// The server as one user sees it: a `tower::Service<http::Request<B>>` for `kube::Client::new`.
     #[must_use]
-    pub fn service(&self, _user: User) -> Service {
-        Service {}
+    pub fn service(&self, user: User) -> Service {
+        Service {
+            shell: self.shell.clone(),
+            user,
+        }
     }
 
     /// Where it listens, if it does.
@@ -66,7 +96,9 @@ impl Server {
     }
 
     /// Stops listening, ends watches and companions, and closes the store.
-    pub async fn shutdown(&self) {}
+    pub async fn shutdown(&self) {
+        self.shell.cluster.store.history().end("");
+    }
 }
 
 impl<B> tower::Service<http::Request<B>> for Service
@@ -82,7 +114,8 @@ where
         std::task::Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, _request: http::Request<B>) -> Self::Future {
-        Box::pin(async { Ok(http::Response::new(Body::default())) })
+    fn call(&mut self, request: http::Request<B>) -> Self::Future {
+        let Self { shell, user } = self.clone();
+        Box::pin(async move { Ok(shell.handle(user, request).await) })
     }
 }

@@ -50,14 +50,23 @@ pub struct Cause {
 impl Cause {
     /// A cause about one field.
     pub fn new(reason: &'static str, field: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { reason, message: message.into(), field: field.into() }
+        Self {
+            reason,
+            message: message.into(),
+            field: field.into(),
+        }
     }
 }
 
 impl Status {
     /// A bare failure.
     pub fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
-        Self { code, reason, message: message.into(), details: None }
+        Self {
+            code,
+            reason,
+            message: message.into(),
+            details: None,
+        }
     }
 
     /// Adds what it is about.
@@ -107,8 +116,12 @@ impl Status {
     #[must_use]
     pub fn conflict(group: &str, resource: &str, name: &str, why: &str) -> Self {
         let what = qualified(resource, group);
-        Self::new(409, "Conflict", format!("Operation cannot be fulfilled on {what} \"{name}\": {why}"))
-            .about(group, resource, name)
+        Self::new(
+            409,
+            "Conflict",
+            format!("Operation cannot be fulfilled on {what} \"{name}\": {why}"),
+        )
+        .about(group, resource, name)
     }
 
     /// 409 for a stale resourceVersion.
@@ -122,7 +135,11 @@ impl Status {
     #[must_use]
     pub fn forbidden(group: &str, resource: &str, name: &str, why: &str) -> Self {
         let what = qualified(resource, group);
-        let subject = if name.is_empty() { format!("{what} is forbidden") } else { format!("{what} \"{name}\" is forbidden") };
+        let subject = if name.is_empty() {
+            format!("{what} is forbidden")
+        } else {
+            format!("{what} \"{name}\" is forbidden")
+        };
         Self::new(403, "Forbidden", format!("{subject}: {why}")).about(group, resource, name)
     }
 
@@ -132,14 +149,21 @@ impl Status {
         let what = qualified(kind, group);
         let texts: Vec<String> = causes
             .iter()
-            .map(|cause| if cause.field.is_empty() { cause.message.clone() } else { format!("{}: {}", cause.field, cause.message) })
+            .map(|cause| {
+                if cause.field.is_empty() {
+                    cause.message.clone()
+                } else {
+                    format!("{}: {}", cause.field, cause.message)
+                }
+            })
             .collect();
         let text = match texts.as_slice() {
             [] => String::new(),
             [one] => one.clone(),
             many => format!("[{}]", many.join(", ")),
         };
-        let mut status = Self::new(422, "Invalid", format!("{what} \"{name}\" is invalid: {text}")).about(group, kind, name);
+        let mut status =
+            Self::new(422, "Invalid", format!("{what} \"{name}\" is invalid: {text}")).about(group, kind, name);
         if let Some(details) = &mut status.details {
             details.causes = causes;
         }
@@ -149,8 +173,11 @@ impl Status {
     /// 405 `MethodNotAllowed`.
     #[must_use]
     pub fn method_not_allowed() -> Self {
-        let mut status =
-            Self::new(405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
+        let mut status = Self::new(
+            405,
+            "MethodNotAllowed",
+            "the server does not allow this method on the requested resource",
+        );
         status.details = Some(Details::default());
         status
     }
@@ -158,8 +185,10 @@ impl Status {
     /// 500 `InternalError`.
     pub fn internal(why: impl std::fmt::Display) -> Self {
         let mut status = Self::new(500, "InternalError", format!("Internal error occurred: {why}"));
-        status.details =
-            Some(Details { causes: vec![Cause::new("", "", why.to_string())], ..Details::default() });
+        status.details = Some(Details {
+            causes: vec![Cause::new("", "", why.to_string())],
+            ..Details::default()
+        });
         status
     }
 
@@ -188,7 +217,12 @@ impl Status {
 impl Details {
     fn to_value(&self) -> Value {
         let mut object = Map::new();
-        for (key, text) in [("name", &self.name), ("group", &self.group), ("kind", &self.kind), ("uid", &self.uid)] {
+        for (key, text) in [
+            ("name", &self.name),
+            ("group", &self.group),
+            ("kind", &self.kind),
+            ("uid", &self.uid),
+        ] {
             if !text.is_empty() {
                 object.insert(key.to_owned(), text.as_str().into());
             }
@@ -206,7 +240,11 @@ impl Details {
 impl Cause {
     fn to_value(&self) -> Value {
         let mut object = Map::new();
-        for (key, text) in [("reason", self.reason), ("message", self.message.as_str()), ("field", self.field.as_str())] {
+        for (key, text) in [
+            ("reason", self.reason),
+            ("message", self.message.as_str()),
+            ("field", self.field.as_str()),
+        ] {
             if !text.is_empty() {
                 object.insert(key.to_owned(), text.into());
             }
@@ -218,5 +256,23 @@ impl Cause {
 /// `deployments.apps`, or `secrets` in the core group.
 #[must_use]
 pub fn qualified(resource: &str, group: &str) -> String {
-    if group.is_empty() { resource.to_owned() } else { format!("{resource}.{group}") }
+    if group.is_empty() {
+        resource.to_owned()
+    } else {
+        format!("{resource}.{group}")
+    }
+}
+
+/// The result of handling a request: an answer, or the refusal.
+pub type Result<T> = std::result::Result<T, Box<Status>>;
+
+impl From<kubeschema::field::FieldError> for Cause {
+    fn from(error: kubeschema::field::FieldError) -> Self {
+        let message = error.body();
+        Self {
+            reason: error.kind.reason(),
+            message,
+            field: error.field,
+        }
+    }
 }

@@ -29,7 +29,13 @@ impl Event {
     /// An event that was not encoded for anyone yet.
     #[must_use]
     pub fn new(key: Arc<str>, revision: u64, entry: Option<Entry>, previous: Option<Entry>) -> Self {
-        Self { key, revision, entry, previous, encoded: Mutex::new(Vec::new()) }
+        Self {
+            key,
+            revision,
+            entry,
+            previous,
+            encoded: Mutex::new(Vec::new()),
+        }
     }
 
     /// The event in one output form; `make` runs once per form, whoever asks first.
@@ -104,8 +110,16 @@ impl History {
     /// An empty past that starts after `revision` and keeps `capacity` events.
     #[must_use]
     pub fn new(revision: u64, capacity: usize) -> Self {
-        let state = State { revision, floor: revision, ..State::default() };
-        Self { capacity, buffer: Self::BUFFER, state: Mutex::new(state) }
+        let state = State {
+            revision,
+            floor: revision,
+            ..State::default()
+        };
+        Self {
+            capacity,
+            buffer: Self::BUFFER,
+            state: Mutex::new(state),
+        }
     }
 
     /// Last published revision.
@@ -136,12 +150,20 @@ impl History {
     pub fn subscribe(self: &Arc<Self>, scope: &str, after: u64) -> Result<Subscription, Error> {
         let (sender, receiver) = mpsc::channel(self.buffer);
         let mut state = lock(&self.state);
-        let backlog = state.since(after)?.filter(|event| within(&event.key, scope)).cloned().collect();
+        let backlog = state
+            .since(after)?
+            .filter(|event| within(&event.key, scope))
+            .cloned()
+            .collect();
         let watchers = state.watchers.entry(scope.into()).or_default();
         watchers.retain(|watcher| !watcher.sender.is_closed());
         watchers.push(Watcher { sender });
         drop(state);
-        Ok(Subscription { receiver, backlog, history: Arc::clone(self) })
+        Ok(Subscription {
+            receiver,
+            backlog,
+            history: Arc::clone(self),
+        })
     }
 
     /// What the keys of a scope held at a revision, for those that were written since.
@@ -151,21 +173,35 @@ impl History {
     pub fn overlay(&self, scope: &str, at: u64) -> Result<BTreeMap<Arc<str>, Option<Entry>>, Error> {
         let mut then = BTreeMap::new();
         for event in lock(&self.state).since(at)?.filter(|event| within(&event.key, scope)) {
-            then.entry(Arc::clone(&event.key)).or_insert_with(|| event.previous.clone());
+            then.entry(Arc::clone(&event.key))
+                .or_insert_with(|| event.previous.clone());
         }
         Ok(then)
     }
 
+    /// Ends the watchers of a scope and of everything in it, after what they have not read yet.
+    pub fn end(&self, scope: &str) {
+        lock(&self.state).watchers.retain(|watched, _| !within(watched, scope));
+    }
+
     /// How many watchers there are, for tests and metrics.
     pub fn watchers(&self) -> usize {
-        lock(&self.state).watchers.values().flatten().filter(|watcher| !watcher.sender.is_closed()).count()
+        lock(&self.state)
+            .watchers
+            .values()
+            .flatten()
+            .filter(|watcher| !watcher.sender.is_closed())
+            .count()
     }
 }
 
 impl State {
     fn since(&self, after: u64) -> Result<impl Iterator<Item = &Arc<Event>>, Error> {
         if after < self.floor {
-            return Err(Error::Expired { asked: after, oldest: self.floor });
+            return Err(Error::Expired {
+                asked: after,
+                oldest: self.floor,
+            });
         }
         let start = self.ring.partition_point(|event| event.revision <= after);
         Ok(self.ring.range(start..))
@@ -181,7 +217,9 @@ impl State {
     }
 
     fn send(&mut self, scope: &str, event: &Arc<Event>) {
-        let Some(watchers) = self.watchers.get_mut(scope) else { return };
+        let Some(watchers) = self.watchers.get_mut(scope) else {
+            return;
+        };
         // A full or closed buffer ends the watcher: it may resume from the ring.
         watchers.retain(|watcher| watcher.sender.try_send(Arc::clone(event)).is_ok());
         if watchers.is_empty() {
@@ -193,7 +231,11 @@ impl State {
 /// Whether a key lies in a scope.
 #[must_use]
 pub fn within(key: &str, scope: &str) -> bool {
-    if scope.is_empty() || scope.ends_with('/') { key.starts_with(scope) } else { key == scope }
+    if scope.is_empty() || scope.ends_with('/') {
+        key.starts_with(scope)
+    } else {
+        key == scope
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -27,8 +27,14 @@ impl Memory {
     /// An empty store at revision 1 that keeps `history` events.
     #[must_use]
     pub fn new(history: usize) -> Self {
-        let state = State { revision: 1, ..State::default() };
-        Self { state: RwLock::new(state), history: Arc::new(History::new(1, history)) }
+        let state = State {
+            revision: 1,
+            ..State::default()
+        };
+        Self {
+            state: RwLock::new(state),
+            history: Arc::new(History::new(1, history)),
+        }
     }
 
     fn commit(&self, write: Write) -> Result<u64, Error> {
@@ -61,7 +67,11 @@ pub fn check(expect: Expect, current: Option<&Entry>) -> Result<(), Error> {
         Expect::Absent => current.is_none(),
         Expect::Revision(revision) => current.is_some_and(|entry| entry.modified == revision),
     };
-    if holds { Ok(()) } else { Err(Error::Conflict(current.cloned())) }
+    if holds {
+        Ok(())
+    } else {
+        Err(Error::Conflict(current.cloned()))
+    }
 }
 
 impl Store for Memory {
@@ -70,13 +80,23 @@ impl Store for Memory {
     }
 
     fn get(&self, key: &str) -> Result<Option<Entry>, Error> {
-        Ok(self.state.read().unwrap_or_else(PoisonError::into_inner).entries.get(key).cloned())
+        Ok(self
+            .state
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .entries
+            .get(key)
+            .cloned())
     }
 
     fn scan(&self, scan: &Scan<'_>) -> Result<Page, Error> {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         let revision = scan.at.unwrap_or(state.revision);
-        let then = if revision < state.revision { self.history.overlay(scan.scope, revision)? } else { BTreeMap::new() };
+        let then = if revision < state.revision {
+            self.history.overlay(scan.scope, revision)?
+        } else {
+            BTreeMap::new()
+        };
         let start = scan.after.map_or(Bound::Included(scan.scope), Bound::Excluded);
         let now = state
             .entries
@@ -103,7 +123,10 @@ pub fn page(
     scan: &Scan<'_>,
     revision: u64,
 ) -> Page {
-    let mut page = Page { revision, ..Page::default() };
+    let mut page = Page {
+        revision,
+        ..Page::default()
+    };
     let mut add = |key: Arc<str>, entry: Entry| {
         if scan.limit == 0 || page.entries.len() < scan.limit {
             page.entries.push((key, entry));

@@ -1,0 +1,198 @@
+//! Which groups, versions and resources there are, as clients discover them: plain and aggregated.
+
+use serde_json::{Value, json};
+
+use crate::registry::{Registry, Resource};
+
+const VERBS: &[&str] = &[
+    "create",
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "update",
+    "watch",
+];
+
+/// `/api`.
+pub(crate) fn core_versions() -> Value {
+    json!({
+        "kind": "APIVersions", "versions": ["v1"],
+        "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": "127.0.0.1:6443"}],
+    })
+}
+
+/// `/apis`.
+pub(crate) fn groups(registry: &Registry) -> Value {
+    let groups: Vec<Value> = group_names(registry)
+        .iter()
+        .map(|name| group_entry(registry, name))
+        .collect();
+    json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
+}
+
+/// `/apis/GROUP`; none if there is no such group.
+pub(crate) fn group(registry: &Registry, name: &str) -> Option<Value> {
+    if versions(registry, name).is_empty() {
+        return None;
+    }
+    let mut entry = group_entry(registry, name);
+    entry["kind"] = "APIGroup".into();
+    entry["apiVersion"] = "v1".into();
+    Some(entry)
+}
+
+/// `/api/v1` and `/apis/GROUP/VERSION`.
+pub(crate) fn resources(registry: &Registry, group: &str, version: &str) -> Value {
+    let found = registry
+        .resources()
+        .filter(|resource| resource.group == group && resource.version == version);
+    let mut list: Vec<Value> = found.flat_map(|resource| entries(resource)).collect();
+    list.sort_by(|a, b| a["name"].as_str().cmp(&b["name"].as_str()));
+    let name = if group.is_empty() {
+        version.to_owned()
+    } else {
+        format!("{group}/{version}")
+    };
+    json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": name, "resources": list})
+}
+
+/// `/api` and `/apis` in the aggregated form.
+pub(crate) fn aggregated(registry: &Registry, core: bool) -> Value {
+    let names = if core {
+        vec![String::new()]
+    } else {
+        group_names(registry)
+    };
+    let items: Vec<Value> = names.iter().map(|name| aggregated_group(registry, name)).collect();
+    json!({"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items})
+}
+
+fn aggregated_group(registry: &Registry, group: &str) -> Value {
+    let versions: Vec<Value> = versions(registry, group)
+        .iter()
+        .map(|version| {
+            let found = registry
+                .resources()
+                .filter(|resource| resource.group == group && resource.version == *version);
+            let mut list: Vec<Value> = found.map(|resource| aggregated_resource(resource)).collect();
+            list.sort_by(|a, b| a["resource"].as_str().cmp(&b["resource"].as_str()));
+            json!({"version": version, "resources": list, "freshness": "Current"})
+        })
+        .collect();
+    let metadata = if group.is_empty() {
+        json!({})
+    } else {
+        json!({"name": group})
+    };
+    json!({"metadata": metadata, "versions": versions})
+}
+
+fn aggregated_resource(resource: &Resource) -> Value {
+    let kind = json!({"group": resource.group, "version": resource.version, "kind": resource.kind});
+    let mut entry = json!({
+        "resource": resource.plural,
+        "responseKind": kind,
+        "scope": if resource.namespaced { "Namespaced" } else { "Cluster" },
+        "singularResource": resource.singular,
+        "verbs": verbs(resource),
+    });
+    if !resource.short_names.is_empty() {
+        entry["shortNames"] = json!(resource.short_names);
+    }
+    if !resource.categories.is_empty() {
+        entry["categories"] = json!(resource.categories);
+    }
+    let subresources: Vec<Value> = subresources(resource)
+        .into_iter()
+        .map(|(name, kind, verbs)| json!({"subresource": name, "responseKind": kind, "verbs": verbs}))
+        .collect();
+    if !subresources.is_empty() {
+        entry["subresources"] = subresources.into();
+    }
+    entry
+}
+
+fn entries(resource: &Resource) -> Vec<Value> {
+    let mut entry = json!({
+        "name": resource.plural, "singularName": resource.singular, "namespaced": resource.namespaced,
+        "kind": resource.kind, "verbs": verbs(resource),
+    });
+    if !resource.short_names.is_empty() {
+        entry["shortNames"] = json!(resource.short_names);
+    }
+    if !resource.categories.is_empty() {
+        entry["categories"] = json!(resource.categories);
+    }
+    let mut list = vec![entry];
+    for (name, kind, verbs) in subresources(resource) {
+        let mut entry = json!({
+            "name": format!("{}/{name}", resource.plural), "singularName": "", "namespaced": resource.namespaced,
+            "kind": kind["kind"], "verbs": verbs,
+        });
+        if kind["group"] != resource.group.as_str() || kind["version"] != resource.version.as_str() {
+            entry["group"] = kind["group"].clone();
+            entry["version"] = kind["version"].clone();
+        }
+        list.push(entry);
+    }
+    list
+}
+
+fn subresources(resource: &Resource) -> Vec<(&'static str, Value, &'static [&'static str])> {
+    let own = json!({"group": resource.group, "version": resource.version, "kind": resource.kind});
+    let mut list = Vec::new();
+    if resource.is("", "namespaces") {
+        list.push(("finalize", own.clone(), ["update"].as_slice()));
+    }
+    if resource.scale {
+        list.push((
+            "scale",
+            json!({"group": "autoscaling", "version": "v1", "kind": "Scale"}),
+            &["get", "patch", "update"],
+        ));
+    }
+    if resource.status {
+        list.push(("status", own, &["get", "patch", "update"]));
+    }
+    list
+}
+
+fn verbs(resource: &Resource) -> Vec<&'static str> {
+    let whole = !resource.is("", "namespaces");
+    VERBS
+        .iter()
+        .copied()
+        .filter(|verb| whole || *verb != "deletecollection")
+        .collect()
+}
+
+fn group_entry(registry: &Registry, name: &str) -> Value {
+    let versions: Vec<Value> = versions(registry, name)
+        .iter()
+        .map(|version| json!({"groupVersion": format!("{name}/{version}"), "version": version}))
+        .collect();
+    let preferred = versions.first().cloned().unwrap_or_default();
+    json!({"name": name, "versions": versions, "preferredVersion": preferred})
+}
+
+fn group_names(registry: &Registry) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for resource in registry.resources().filter(|resource| !resource.group.is_empty()) {
+        if !names.contains(&resource.group) {
+            names.push(resource.group.clone());
+        }
+    }
+    names
+}
+
+fn versions(registry: &Registry, group: &str) -> Vec<String> {
+    let mut versions: Vec<String> = Vec::new();
+    for resource in registry.resources().filter(|resource| resource.group == group) {
+        if !versions.contains(&resource.version) {
+            versions.push(resource.version.clone());
+        }
+    }
+    versions
+}

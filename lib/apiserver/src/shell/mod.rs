@@ -1,0 +1,13 @@
+//! HTTP around the verbs: a request's bytes in, an answer's bytes out.
+//!
+//! Routing, content negotiation, authorization and output forms live here; what happens to objects does not.
+
+mod negotiate;
+mod output;
+mod page;
+mod respond;
+mod route;
+mod serve;
+
+pub use respond::Body;
+pub(crate) use serve::Shell;

@@ -1,0 +1,140 @@
+//! POST: an object that was not there.
+
+use serde_json::Value;
+
+use super::{Answer, Request, intake, namespace, strategy};
+use crate::cluster::Cluster;
+use crate::object::{metadata_mut, text};
+use crate::status::{Cause, Result, Status};
+use crate::store::{Entry, Expect};
+use crate::{apply, definition, object, validation};
+
+/// Longest name that a prefix and five characters may make.
+const LONGEST_PREFIX: usize = 58;
+
+/// How often a generated name is rolled again when it is taken.
+const ROLLS: usize = 8;
+
+/// Where a new object comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// Its creator sent it whole.
+    Posted,
+    /// It was applied, and so already says who manages what.
+    Applied,
+}
+
+/// Makes the object of the request's body.
+pub(crate) async fn create(cluster: &Cluster, request: &Request) -> Result<Answer> {
+    let dry_run = request.dry_run("CreateOptions")?;
+    let mut body = intake::parse(request)?;
+    intake::check_kind(&request.resource, &mut body)?;
+    intake::check_namespace(request, &mut body)?;
+    make(cluster, request, body, Origin::Posted, dry_run).await
+}
+
+/// Makes an object that was decoded and checked against the URL.
+pub(super) async fn make(
+    cluster: &Cluster,
+    request: &Request,
+    mut given: Value,
+    origin: Origin,
+    dry_run: bool,
+) -> Result<Answer> {
+    if !text(&given, "/metadata/resourceVersion").is_empty() {
+        return Err(Box::new(Status::bad_request(
+            "resourceVersion should not be set on objects to be created",
+        )));
+    }
+    strategy::clear(&request.resource, &mut given);
+    let prefix = text(&given, "/metadata/generateName").to_owned();
+    let generated = text(&given, "/metadata/name").is_empty() && !prefix.is_empty();
+    let warnings = intake::normalise(request, &mut given)?;
+    for _ in 0..ROLLS {
+        let mut object = given.clone();
+        if generated {
+            let prefix: String = prefix.chars().take(LONGEST_PREFIX).collect();
+            metadata_mut(&mut object).insert("name".to_owned(), format!("{prefix}{}", cluster.suffix()).into());
+        }
+        match attempt(cluster, request, object, origin, dry_run).await? {
+            Some(entry) => {
+                let mut answer = Answer::object(201, &request.resource, entry);
+                answer.warnings = warnings;
+                return Ok(answer);
+            }
+            None if generated => {}
+            None => return Err(already_exists(request, text(&given, "/metadata/name"))),
+        }
+    }
+    let why = "the server was not able to generate a unique name for the object";
+    let mut status = already_exists(request, &prefix);
+    status.message = format!("{}; {why}", status.message);
+    Err(status)
+}
+
+/// Tries one name; none if it is taken.
+async fn attempt(
+    cluster: &Cluster,
+    request: &Request,
+    mut object: Value,
+    origin: Origin,
+    dry_run: bool,
+) -> Result<Option<Entry>> {
+    let resource = &request.resource;
+    let name = text(&object, "/metadata/name").to_owned();
+    strategy::found(cluster, resource, &mut object);
+    namespace::check_exists(cluster, request, &object)?;
+    let causes = problems(resource, &object, &name);
+    if !causes.is_empty() {
+        return Err(request.invalid(&name, causes));
+    }
+    definition::prepare(cluster, resource, &mut object);
+    if origin == Origin::Posted {
+        intake::track(request, None, &mut object, &request.writer(cluster));
+    }
+    let key = resource.key(&request.namespace, &name);
+    if dry_run {
+        let taken = cluster.get(&key)?.is_some();
+        return Ok((!taken).then(|| Entry {
+            value: object::encode(&object),
+            created: 0,
+            modified: 0,
+        }));
+    }
+    let Ok(entry) = cluster.put(&key, Expect::Absent, &object).await? else {
+        return Ok(None);
+    };
+    definition::written(cluster, resource, &object, &entry).await?;
+    Ok(Some(entry))
+}
+
+fn problems(resource: &crate::registry::Resource, object: &Value, name: &str) -> Vec<Cause> {
+    if name.is_empty() {
+        let text = "Required value: name or generateName is required";
+        return vec![Cause::new("FieldValueRequired", "metadata.name", text)];
+    }
+    match &resource.custom {
+        Some(custom) => custom.schema.validate(object, None),
+        None => validation::validate(resource, object, None),
+    }
+}
+
+fn already_exists(request: &Request, name: &str) -> Box<Status> {
+    Box::new(Status::already_exists(
+        &request.resource.group,
+        &request.resource.plural,
+        name,
+    ))
+}
+
+/// Makes an object by applying it where there is none.
+pub(super) async fn make_applied(
+    cluster: &Cluster,
+    request: &Request,
+    applied: &Value,
+    dry_run: bool,
+) -> Result<Answer> {
+    let force = request.query.flag("force");
+    let object = apply::apply(&request.resource, None, applied, &request.writer(cluster), force)?;
+    make(cluster, request, object, Origin::Applied, dry_run).await
+}

@@ -1,0 +1,175 @@
+//! A request's body as an object of the resource it is sent to.
+//!
+//! Mirrors upstream's decoding: media type, apiVersion and kind, name and namespace against the URL, unknown fields.
+
+use serde_json::{Map, Value};
+
+use super::{Media, Request};
+use crate::object::{metadata_mut, text};
+use crate::registry::Resource;
+use crate::status::{Result, Status};
+use crate::{apply, defaulting};
+
+/// What to do about fields the schema does not know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Strictness {
+    Ignore,
+    Warn,
+    Strict,
+}
+
+/// Decodes JSON or YAML.
+///
+/// # Errors
+/// 415 for other media, 400 for bad text.
+pub(super) fn parse(request: &Request) -> Result<Value> {
+    let text = std::str::from_utf8(&request.body)
+        .map_err(|_| Box::new(Status::bad_request("the body of the request is not UTF-8")))?;
+    match request.media {
+        Media::Json => serde_json::from_str(text).or_else(|json| {
+            // Upstream takes YAML for JSON's sake of superset, but tells about the JSON.
+            match goyaml::parse(text) {
+                Ok(value) if value.is_object() => Ok(value),
+                _ => Err(bad_body(&request.resource, &json)),
+            }
+        }),
+        Media::Yaml => goyaml::parse(text).map_err(|error| bad_body(&request.resource, &error)),
+        _ => Err(Box::new(unsupported())),
+    }
+}
+
+/// 415 for bodies.
+pub(super) fn unsupported() -> Status {
+    Status::new(
+        415,
+        "UnsupportedMediaType",
+        "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf",
+    )
+}
+
+fn bad_body(resource: &Resource, error: &dyn std::fmt::Display) -> Box<Status> {
+    Box::new(Status::bad_request(format!(
+        "{kind} in version \"{version}\" cannot be handled as a {kind}: {error}",
+        kind = resource.kind,
+        version = resource.version
+    )))
+}
+
+/// Checks apiVersion and kind, filling them in where upstream does.
+pub(super) fn check_kind(resource: &Resource, object: &mut Value) -> Result<()> {
+    let Some(fields) = object.as_object_mut() else {
+        return Err(bad_body(resource, &"json: cannot unmarshal into an object"));
+    };
+    let found = |fields: &Map<String, Value>, name: &str| {
+        fields.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let kind = found(fields, "kind");
+    let version = found(fields, "apiVersion");
+    if resource.custom.is_some() && kind.is_empty() {
+        return Err(Box::new(Status::bad_request(
+            "Object 'Kind' is missing in the body of the request",
+        )));
+    }
+    if !version.is_empty() && version != resource.api_version() {
+        return Err(Box::new(Status::bad_request(format!(
+            "the API version in the data ({version}) does not match the expected API version ({})",
+            resource.api_version()
+        ))));
+    }
+    if !kind.is_empty() && kind != resource.kind {
+        return Err(Box::new(Status::bad_request(format!(
+            "{kind} in version \"{}\" cannot be handled as a {}: no kind match",
+            resource.version, resource.kind
+        ))));
+    }
+    fields.insert("kind".to_owned(), resource.kind.as_str().into());
+    fields.insert("apiVersion".to_owned(), resource.api_version().into());
+    Ok(())
+}
+
+/// Fills in the URL's namespace and refuses another one.
+pub(super) fn check_namespace(request: &Request, object: &mut Value) -> Result<()> {
+    let metadata = metadata_mut(object);
+    let namespace = metadata
+        .get("namespace")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
+    if !request.resource.namespaced {
+        metadata.remove("namespace");
+        if namespace.is_empty() {
+            return Ok(());
+        }
+    } else if namespace.is_empty() || namespace == request.namespace {
+        metadata.insert("namespace".to_owned(), request.namespace.as_str().into());
+        return Ok(());
+    }
+    let text = "the namespace of the provided object does not match the namespace sent on the request";
+    Err(Box::new(Status::bad_request(text)))
+}
+
+/// Refuses a body about another object than the URL's.
+pub(super) fn check_name(request: &Request, object: &Value) -> Result<()> {
+    let (name, url) = (text(object, "/metadata/name"), &request.name);
+    if name == url {
+        return Ok(());
+    }
+    let message = if name.is_empty() {
+        format!("the name of the object ({url} based on URL) was undeterminable: name must be provided")
+    } else {
+        format!("the name of the object ({name}) does not match the name on the URL ({url})")
+    };
+    Err(Box::new(Status::bad_request(message)))
+}
+
+/// Brings an object into the form of its schema: unknown fields removed, defaults filled in. Gives warnings.
+///
+/// # Errors
+/// 400 with `fieldValidation=Strict` and unknown fields, 422 for bad options.
+pub(super) fn normalise(request: &Request, object: &mut Value) -> Result<Vec<String>> {
+    let strictness = strictness(request)?;
+    let resource = &request.resource;
+    let unknown = match &resource.custom {
+        Some(custom) => {
+            let unknown = custom.schema.prune(object);
+            custom.schema.default(object);
+            unknown
+        }
+        None => defaulting::apply(resource, object),
+    };
+    let mut problems: Vec<String> = Vec::new();
+    problems.extend(unknown.into_iter().map(|path| format!("unknown field \"{path}\"")));
+    match strictness {
+        Strictness::Ignore => Ok(Vec::new()),
+        Strictness::Warn => Ok(problems),
+        Strictness::Strict if problems.is_empty() => Ok(problems),
+        Strictness::Strict => {
+            let problems = problems.join(", ");
+            Err(bad_body(resource, &format_args!("strict decoding error: {problems}")))
+        }
+    }
+}
+
+fn strictness(request: &Request) -> Result<Strictness> {
+    match request.query.get("fieldValidation") {
+        "" | "Warn" => Ok(Strictness::Warn),
+        "Ignore" => Ok(Strictness::Ignore),
+        "Strict" => Ok(Strictness::Strict),
+        other => {
+            let message =
+                format!("Unsupported value: \"{other}\": supported values: \"\", \"Ignore\", \"Strict\", \"Warn\"");
+            let cause = crate::status::Cause::new("FieldValueNotSupported", "fieldValidation", message);
+            Err(Box::new(Status::invalid(
+                "meta.k8s.io",
+                "CreateOptions",
+                "",
+                vec![cause],
+            )))
+        }
+    }
+}
+
+/// Records who wrote what.
+pub(super) fn track(request: &Request, live: Option<&Value>, object: &mut Value, manager: &apply::Manager) {
+    apply::update(&request.resource, live, object, manager);
+}

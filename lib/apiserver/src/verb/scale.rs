@@ -1,0 +1,155 @@
+//! The `scale` subresource: one number of an object, in the shape all scalable kinds share.
+
+use serde_json::{Value, json};
+
+use kubeschema::selector::LabelSelector;
+
+use super::{Answer, Content, Request, intake, patch, strategy};
+use crate::cluster::Cluster;
+use crate::object::{self, text};
+use crate::registry::Resource;
+use crate::status::{Cause, Result, Status};
+use crate::store::{Entry, Expect};
+
+/// Where a kind keeps its replicas and its selector, as JSON pointers.
+struct Paths {
+    replicas: String,
+    status: String,
+    selector: Option<String>,
+}
+
+impl Paths {
+    fn of(resource: &Resource) -> Self {
+        let Some(custom) = &resource.custom else {
+            return Self {
+                replicas: "/spec/replicas".into(),
+                status: "/status/replicas".into(),
+                selector: None,
+            };
+        };
+        let scale = &custom.version["subresources"]["scale"];
+        let pointer = |field: &str| scale[field].as_str().map(|path| path.replace('.', "/"));
+        Self {
+            replicas: pointer("specReplicasPath").unwrap_or_else(|| "/spec/replicas".into()),
+            status: pointer("statusReplicasPath").unwrap_or_else(|| "/status/replicas".into()),
+            selector: Some(pointer("labelSelectorPath").unwrap_or_default()),
+        }
+    }
+}
+
+/// Reads an object's scale.
+pub(super) fn get(request: &Request, entry: &Entry) -> Result<Answer> {
+    let live = object::decode(&request.resource, entry)?;
+    Ok(Answer::new(
+        200,
+        Content::Value(scale(&request.resource, &live, entry.modified)),
+    ))
+}
+
+/// Writes an object's scale.
+pub(super) async fn update(cluster: &Cluster, request: &Request, patching: bool, dry_run: bool) -> Result<Answer> {
+    let given = if patching {
+        patch::read(request)?
+    } else {
+        intake::parse(request)?
+    };
+    let resource = &request.resource;
+    let paths = Paths::of(resource);
+    let key = request.key();
+    loop {
+        let Some(entry) = cluster.get(&key)? else {
+            return Err(request.not_found());
+        };
+        let live = object::decode(resource, &entry)?;
+        let now = scale(resource, &live, entry.modified);
+        let next = if patching {
+            patch::patched(request, &now, &given)?
+        } else {
+            given.clone()
+        };
+        intake::check_name(request, &next)?;
+        let version = text(&next, "/metadata/resourceVersion");
+        if !matches!(version, "" | "0") && version != entry.modified.to_string() {
+            return Err(request.modified());
+        }
+        let replicas = next["spec"]["replicas"].as_i64().unwrap_or_default();
+        if replicas < 0 {
+            let message = format!("Invalid value: {replicas}: must be greater than or equal to 0");
+            let cause = Cause::new("FieldValueInvalid", "spec.replicas", message);
+            return Err(Box::new(Status::invalid(
+                "autoscaling",
+                "Scale",
+                &request.name,
+                vec![cause],
+            )));
+        }
+        let mut object = live.clone();
+        set(&mut object, &paths.replicas, replicas.into());
+        strategy::settle(resource, &live, &mut object, "scale");
+        intake::track(request, Some(&live), &mut object, &request.writer(cluster));
+        if dry_run || object::encode(&object) == entry.value {
+            return Ok(Answer::new(
+                200,
+                Content::Value(scale(resource, &object, entry.modified)),
+            ));
+        }
+        match cluster.put(&key, Expect::Revision(entry.modified), &object).await? {
+            Ok(entry) => {
+                return Ok(Answer::new(
+                    200,
+                    Content::Value(scale(resource, &object, entry.modified)),
+                ));
+            }
+            Err(_) if version.is_empty() || patching => {}
+            Err(_) => return Err(request.modified()),
+        }
+    }
+}
+
+fn scale(resource: &Resource, object: &Value, revision: u64) -> Value {
+    let paths = Paths::of(resource);
+    let number = |pointer: &str| object.pointer(pointer).and_then(Value::as_i64).unwrap_or_default();
+    let mut metadata = json!({"resourceVersion": revision.to_string()});
+    for field in ["name", "namespace", "uid", "creationTimestamp"] {
+        if let Some(value) = object["metadata"].get(field) {
+            metadata[field] = value.clone();
+        }
+    }
+    let mut spec = json!({});
+    if number(&paths.replicas) != 0 {
+        spec["replicas"] = number(&paths.replicas).into();
+    }
+    let mut status = json!({"replicas": number(&paths.status)});
+    let selector = match &paths.selector {
+        None => selector_text(&object["spec"]["selector"]),
+        Some(pointer) if pointer.is_empty() => String::new(),
+        Some(pointer) => text(object, pointer).to_owned(),
+    };
+    if !selector.is_empty() {
+        status["selector"] = selector.into();
+    }
+    json!({"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": spec, "status": status})
+}
+
+fn selector_text(selector: &Value) -> String {
+    // A ReplicationController's selector is the labels themselves.
+    let wrapped = if selector["matchLabels"].is_null() && selector["matchExpressions"].is_null() {
+        json!({ "matchLabels": selector })
+    } else {
+        selector.clone()
+    };
+    LabelSelector::from_json(&wrapped)
+        .map(|selector| selector.to_string())
+        .unwrap_or_default()
+}
+
+fn set(object: &mut Value, pointer: &str, value: Value) {
+    let mut at = object;
+    for part in pointer.split('/').skip(1) {
+        if !at.is_object() {
+            *at = json!({});
+        }
+        at = &mut at[part];
+    }
+    *at = value;
+}

@@ -1,0 +1,245 @@
+//! PUT and PATCH: an object's next state.
+//!
+//! A patch without a version is repeated on the newest state when someone else writes in between; a PUT or a patch
+//! with a version fails with a conflict.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::access::may_vanish;
+use super::{Answer, Media, Request, create, intake, patch, scale, strategy};
+use crate::cluster::Cluster;
+use crate::object::{metadata_mut, text};
+use crate::registry::Resource;
+use crate::status::{Cause, Result, Status};
+use crate::store::{Entry, Expect};
+use crate::{apply, definition, object, validation};
+
+/// How the next state is given.
+enum Change {
+    Whole(Value),
+    Patch(Value),
+    Apply(Value),
+}
+
+/// Updates the object of the request.
+pub(crate) async fn update(cluster: &Cluster, request: &Request) -> Result<Answer> {
+    let patching = !matches!(
+        request.media,
+        Media::Json | Media::Yaml | Media::Protobuf | Media::Unknown
+    );
+    let options = if patching { "PatchOptions" } else { "UpdateOptions" };
+    let dry_run = request.dry_run(options)?;
+    if request.subresource == "scale" {
+        return scale::update(cluster, request, patching, dry_run).await;
+    }
+    let change = read(request)?;
+    let key = request.key();
+    loop {
+        let Some(entry) = cluster.get(&key)? else {
+            return absent(cluster, request, change, dry_run).await;
+        };
+        let live = object::decode(&request.resource, &entry)?;
+        let mut object = next(cluster, request, &live, &change)?;
+        let versioned = check_version(request, &live, &object, entry.modified, patching)?;
+        check_uid(request, &live, &object)?;
+        let warnings = intake::normalise(request, &mut object)?;
+        if let Some(answer) = store(cluster, request, (&live, &entry), object, dry_run, &change).await? {
+            return Ok(Answer { warnings, ..answer });
+        }
+        if versioned {
+            return Err(request.modified());
+        }
+    }
+}
+
+fn read(request: &Request) -> Result<Change> {
+    match request.media {
+        Media::ApplyPatch => {
+            if request.query.get("fieldManager").is_empty() {
+                let cause = Cause::new(
+                    "FieldValueRequired",
+                    "fieldManager",
+                    "Required value: is required for apply patch",
+                );
+                return Err(Box::new(Status::invalid(
+                    "meta.k8s.io",
+                    "PatchOptions",
+                    "",
+                    vec![cause],
+                )));
+            }
+            let yaml = Request {
+                media: Media::Yaml,
+                ..request.clone()
+            };
+            Ok(Change::Apply(intake::parse(&yaml)?))
+        }
+        Media::JsonPatch | Media::MergePatch | Media::StrategicPatch => Ok(Change::Patch(patch::read(request)?)),
+        _ => {
+            let mut object = intake::parse(request)?;
+            intake::check_kind(&request.resource, &mut object)?;
+            intake::check_namespace(request, &mut object)?;
+            intake::check_name(request, &object)?;
+            Ok(Change::Whole(object))
+        }
+    }
+}
+
+/// What to do about an object that is not there.
+async fn absent(cluster: &Cluster, request: &Request, change: Change, dry_run: bool) -> Result<Answer> {
+    match change {
+        Change::Whole(object) if request.subresource.is_empty() && strategy::made_by_put(&request.resource) => {
+            create::make(cluster, request, object, create::Origin::Posted, dry_run).await
+        }
+        Change::Apply(mut applied) if request.subresource.is_empty() => {
+            prepare_applied(request, &mut applied)?;
+            create::make_applied(cluster, request, &applied, dry_run).await
+        }
+        _ => Err(request.not_found()),
+    }
+}
+
+/// Fills in what an applied object may leave out and checks the rest against the URL.
+fn prepare_applied(request: &Request, applied: &mut Value) -> Result<()> {
+    intake::check_kind(&request.resource, applied)?;
+    if request.resource.namespaced {
+        intake::check_namespace(request, applied)?;
+    }
+    if text(applied, "/metadata/name").is_empty() {
+        metadata_mut(applied).insert("name".to_owned(), request.name.as_str().into());
+    }
+    intake::check_name(request, applied)
+}
+
+fn next(cluster: &Cluster, request: &Request, live: &Value, change: &Change) -> Result<Value> {
+    match change {
+        Change::Whole(object) => Ok(object.clone()),
+        Change::Patch(patch) => {
+            let object = patch::patched(request, live, patch)?;
+            intake::check_name(request, &object)?;
+            Ok(object)
+        }
+        Change::Apply(applied) => {
+            let mut applied = applied.clone();
+            prepare_applied(request, &mut applied)?;
+            let force = request.query.flag("force");
+            apply::apply(&request.resource, Some(live), &applied, &request.writer(cluster), force)
+        }
+    }
+}
+
+/// Whether the change insists on a version; refuses one that is not the live one.
+fn check_version(request: &Request, live: &Value, object: &Value, modified: u64, patching: bool) -> Result<bool> {
+    let given = text(object, "/metadata/resourceVersion");
+    let current = text(live, "/metadata/resourceVersion");
+    if given.is_empty() || given == "0" {
+        if !patching && !strategy::unconditional(&request.resource) {
+            let message = format!(
+                "Invalid value: {}: must be specified for an update",
+                if given.is_empty() { "0x0" } else { "0" }
+            );
+            let cause = Cause::new("FieldValueInvalid", "metadata.resourceVersion", message);
+            return Err(request.invalid(&request.name, vec![cause]));
+        }
+        return Ok(false);
+    }
+    let Ok(version) = given.parse::<u64>() else {
+        let message = format!("Invalid value: \"{given}\": strconv.ParseUint: parsing \"{given}\": invalid syntax");
+        return Err(Box::new(Status::bad_request(format!("resourceVersion: {message}"))));
+    };
+    if version != modified {
+        return Err(request.modified());
+    }
+    Ok(!patching || given != current)
+}
+
+fn check_uid(request: &Request, live: &Value, object: &Value) -> Result<()> {
+    let (given, actual) = (text(object, "/metadata/uid"), text(live, "/metadata/uid"));
+    if given.is_empty() || given == actual {
+        return Ok(());
+    }
+    Err(request.conflict(&uid_mismatch(
+        &request.resource,
+        &request.namespace,
+        &request.name,
+        given,
+        actual,
+    )))
+}
+
+/// Upstream's words for a uid that is not the object's.
+pub(super) fn uid_mismatch(resource: &Resource, namespace: &str, name: &str, given: &str, actual: &str) -> String {
+    let group = if resource.custom.is_some() {
+        format!("{}/", resource.group)
+    } else {
+        String::new()
+    };
+    let namespace = if resource.namespaced {
+        format!("{namespace}/")
+    } else {
+        String::new()
+    };
+    format!(
+        "StorageError: invalid object, Code: 4, Key: /registry/{group}{}/{namespace}{name}, ResourceVersion: 0, \
+         AdditionalErrorMsg: Precondition failed: UID in precondition: {given}, UID in object meta: {actual}",
+        resource.plural
+    )
+}
+
+/// Stores the next state; none if someone else wrote in between.
+async fn store(
+    cluster: &Cluster,
+    request: &Request,
+    (live, entry): (&Value, &Entry),
+    mut object: Value,
+    dry_run: bool,
+    change: &Change,
+) -> Result<Option<Answer>> {
+    let resource = &request.resource;
+    strategy::settle(resource, live, &mut object, &request.subresource);
+    let causes = match &resource.custom {
+        Some(custom) => custom.schema.validate(&object, Some(live)),
+        None => validation::validate(resource, &object, Some(live)),
+    };
+    if !causes.is_empty() {
+        return Err(request.invalid(&request.name, causes));
+    }
+    if !matches!(change, Change::Apply(_)) {
+        intake::track(request, Some(live), &mut object, &request.writer(cluster));
+    }
+    let value = object::encode(&object);
+    if value == entry.value {
+        return Ok(Some(Answer::object(200, resource, entry.clone())));
+    }
+    let written = Entry { value, ..entry.clone() };
+    if dry_run {
+        return Ok(Some(Answer::object(200, resource, written)));
+    }
+    let key = request.key();
+    if may_vanish(&object) {
+        return Ok(match cluster.remove(&key, entry.modified).await? {
+            Ok(revision) => {
+                definition::removed(cluster, resource, &object, revision);
+                Some(Answer::object(200, resource, written))
+            }
+            Err(_) => None,
+        });
+    }
+    finish(cluster, resource, &key, entry.modified, &object).await
+}
+
+async fn finish(
+    cluster: &Cluster,
+    resource: &Arc<Resource>,
+    key: &Arc<str>,
+    modified: u64,
+    object: &Value,
+) -> Result<Option<Answer>> {
+    let Ok(entry) = cluster.put(key, Expect::Revision(modified), object).await? else {
+        return Ok(None);
+    };
+    definition::written(cluster, resource, object, &entry).await?;
+    Ok(Some(Answer::object(200, resource, entry)))
+}
