@@ -177,6 +177,16 @@ async fn update<K: Object>(api: &Api<K>, live: &K, want: &K) -> Result<Written<K
         .map(Written::Changed)
 }
 
+/// Reads an object; `None` if it (or its namespace) does not exist.
+///
+/// # Errors
+/// The server's refusal.
+pub async fn find<K: Object>(api: &Api<K>, name: &str) -> Result<Option<K>, Error> {
+    api.get_opt(name)
+        .await
+        .doing("get", || format!("{} '{name}'", K::kind(&()).to_lowercase()))
+}
+
 /// Sends a merge patch as it is.
 ///
 /// # Errors
@@ -200,7 +210,8 @@ pub async fn apply<K: Object>(api: &Api<K>, manager: &str, want: &K) -> Result<K
 }
 
 /// Writes the fields in which two statuses differ through the status subresource, whatever the
-/// object's version. `None` if they are equal or the object is gone.
+/// object's version. `None` if they are equal or the object is gone. Lists are replaced whole:
+/// where another writer shares one, use [`status_at`].
 ///
 /// # Errors
 /// The server's refusal.
@@ -216,6 +227,30 @@ pub async fn status<K: Object, S: Serialize>(
         return Ok(None);
     };
     status_patch(api, object, &json!({ "status": patch })).await
+}
+
+/// The same, refused as a conflict if the object is not `object`'s version any more.
+///
+/// # Errors
+/// The server's refusal.
+pub async fn status_at<K: Object, S: Serialize>(
+    api: &Api<K>,
+    object: &K,
+    old: Option<&S>,
+    new: &S,
+) -> Result<Option<K>, Error> {
+    let old = old.map(as_json).transpose()?.unwrap_or(Value::Null);
+    let new = as_json(new)?;
+    let Some(patch) = difference(&old, &new) else {
+        return Ok(None);
+    };
+    let version = object.meta().resource_version.as_deref();
+    status_patch(
+        api,
+        object,
+        &json!({ "metadata": { "resourceVersion": version }, "status": patch }),
+    )
+    .await
 }
 
 /// Sends a merge patch to the status subresource. `None` if the object is gone.

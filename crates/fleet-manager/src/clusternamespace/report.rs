@@ -1,0 +1,24 @@
+//! Notes the namespace in the cluster's status, after it exists. Owns `status.namespace` and the
+//! conditions `Imported` and `Reconciled`; all other parts belong to the cluster controller,
+//! which is why conditions are written against a version.
+
+use fleet_api::{Cluster, condition};
+use fleet_runtime::{Error, write};
+
+use super::act::Done;
+use crate::shell::{Shell, namespace};
+
+pub(super) async fn report(cluster: &Cluster, done: &Done, shell: &Shell) -> Result<(), Error> {
+    let Some(space) = &done.namespace else { return Ok(()) };
+    let mut status = cluster.status.clone().unwrap_or_default();
+    status.namespace.clone_from(space);
+    let now = shell.cx.now();
+    let import = (!cluster.spec.kube_config_secret.is_empty())
+        .then_some("this manager does not install agents from a kubeconfig secret; install the fleet-agent chart");
+    condition::set_error(&mut status.conditions, condition::IMPORTED, "", import, now);
+    condition::set_error(&mut status.conditions, condition::RECONCILED, "", None, now);
+    let api = shell.cx.namespaced::<Cluster>(namespace(cluster));
+    write::status_at(&api, cluster, cluster.status.as_ref(), &status)
+        .await
+        .map(drop)
+}
