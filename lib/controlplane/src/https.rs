@@ -1,7 +1,7 @@
-//! Just enough of an HTTPS client to see whether the API server is ready and to make one node:
-//! one request per connection, the administrator's certificate, only the status is read.
+//! Just enough of an HTTPS client to see whether the API server is ready, to make one node and to read documents:
+//! one HTTP/1.0 request per connection (so that answers are never chunked), the administrator's certificate.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read as _, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::sync::Arc;
@@ -50,19 +50,28 @@ impl Client {
 
     /// Status code of a GET.
     pub(crate) fn get(&self, path: &str) -> std::io::Result<u16> {
-        self.request("GET", path, None)
+        Ok(self.request("GET", path, None)?.0)
+    }
+
+    /// The JSON document at a path.
+    pub(crate) fn document(&self, path: &str) -> std::io::Result<Value> {
+        let (status, body) = self.request("GET", path, None)?;
+        if status != 200 {
+            return Err(std::io::Error::other(format!("GET {path} was answered with {status}")));
+        }
+        serde_json::from_slice(&body).map_err(std::io::Error::other)
     }
 
     /// The node that kwok pretends to run pods on.
     pub(crate) fn create_node(&self) -> Result<(), Error> {
         let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {
             "name": "node", "labels": {"kubernetes.io/hostname": "node", "kubernetes.io/os": "linux"}}});
-        let status = self
+        let (status, _) = self
             .request("POST", "/api/v1/nodes", Some(&node))
             .map_err(io("create the simulated node"))?;
         // The taint that a node starts with is removed by a controller that does not run here.
         let ready = json!({"spec": {"taints": null}});
-        let patched = self
+        let (patched, _) = self
             .request("PATCH", "/api/v1/nodes/node", Some(&ready))
             .map_err(io("ready the simulated node"))?;
         if status >= 300 || patched >= 300 {
@@ -75,7 +84,7 @@ impl Client {
         Ok(())
     }
 
-    fn request(&self, method: &str, path: &str, body: Option<&Value>) -> std::io::Result<u16> {
+    fn request(&self, method: &str, path: &str, body: Option<&Value>) -> std::io::Result<(u16, Vec<u8>)> {
         let name = ServerName::try_from("localhost").map_err(std::io::Error::other)?;
         let connection = ClientConnection::new(self.config.clone(), name).map_err(std::io::Error::other)?;
         let socket = TcpStream::connect(&self.address)?;
@@ -89,15 +98,27 @@ impl Client {
         };
         write!(
             stream,
-            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\r\n{body}",
+            "{method} {path} HTTP/1.0\r\nHost: localhost\r\nConnection: close\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
         )?;
         stream.flush()?;
+        let mut reader = BufReader::new(stream);
         let mut line = String::new();
-        BufReader::new(stream).read_line(&mut line)?;
-        line.split(' ')
+        reader.read_line(&mut line)?;
+        let status = line
+            .split(' ')
             .nth(1)
             .and_then(|code| code.parse().ok())
-            .ok_or_else(|| std::io::Error::other(format!("no HTTP answer: {line:?}")))
+            .ok_or_else(|| std::io::Error::other(format!("no HTTP answer: {line:?}")))?;
+        while !line.trim_end().is_empty() {
+            line.clear();
+            reader.read_line(&mut line)?;
+        }
+        let mut body = Vec::new();
+        match reader.read_to_end(&mut body) {
+            Err(error) if error.kind() != std::io::ErrorKind::UnexpectedEof => Err(error),
+            // A server that closes without saying goodbye in TLS has still sent everything.
+            _ => Ok((status, body)),
+        }
     }
 }

@@ -214,6 +214,14 @@ impl ControlPlane {
         std::fs::read_to_string(self.directory.join("ca.crt")).map_err(io("read the CA"))
     }
 
+    /// The JSON document that the API server has at `path`, as the administrator sees it.
+    ///
+    /// # Errors
+    /// The server does not answer with 200 and JSON.
+    pub fn document(&self, path: &str) -> Result<serde_json::Value, Error> {
+        self.client()?.document(path).map_err(io(format!("get {path}")))
+    }
+
     /// Leaves the processes running when this value is dropped; [`stop`] ends them.
     pub fn detach(mut self) {
         self.processes.clear();

@@ -1,0 +1,5 @@
+//! The whole program, as its users run it: binaries as processes, real git, real TLS.
+
+mod crash;
+mod demo;
+mod real;
