@@ -26,7 +26,9 @@ pub fn impersonate(
     caller: &User,
     authorizer: &dyn Authorizer,
 ) -> Result<Option<User>, Box<Status>> {
-    let Some(wanted) = wanted(headers)? else { return Ok(None) };
+    let Some(wanted) = wanted(headers)? else {
+        return Ok(None);
+    };
     for attributes in asked_for(&wanted) {
         let decision = authorizer.authorize(caller, &attributes);
         if !decision.allowed {
@@ -56,9 +58,9 @@ fn wanted(headers: &HeaderMap) -> Result<Option<User>, Box<Status>> {
     match (user.name.is_empty(), nothing) {
         (false, _) => Ok(Some(user)),
         (true, true) if !headers.contains_key(USER) => Ok(None),
-        (true, _) => {
-            Err(Box::new(Status::bad_request("impersonation headers were sent without the name of a user to act as")))
-        }
+        (true, _) => Err(Box::new(Status::bad_request(
+            "impersonation headers were sent without the name of a user to act as",
+        ))),
     }
 }
 
@@ -75,14 +77,20 @@ fn asked_for(wanted: &User) -> Vec<Attributes> {
     let mut all = Vec::new();
     match account_of(&wanted.name) {
         Some((namespace, name)) => {
-            all.push(Attributes { namespace: namespace.to_owned(), ..ask("", "serviceaccounts", name) });
+            all.push(Attributes {
+                namespace: namespace.to_owned(),
+                ..ask("", "serviceaccounts", name)
+            });
         }
         None => all.push(ask("", "users", &wanted.name)),
     }
     all.extend(wanted.groups.iter().map(|group| ask("", "groups", group)));
     for (key, values) in &wanted.extra {
         for value in values {
-            all.push(Attributes { subresource: key.clone(), ..ask(AUTHENTICATION, "userextras", value) });
+            all.push(Attributes {
+                subresource: key.clone(),
+                ..ask(AUTHENTICATION, "userextras", value)
+            });
         }
     }
     if !wanted.uid.is_empty() {
@@ -130,4 +138,3 @@ fn percent_decoded(text: &str) -> Option<String> {
     }
     String::from_utf8(bytes).ok()
 }
-

@@ -59,7 +59,12 @@ impl Tokens {
     /// Tokens signed by `signer` for the accounts in `store`.
     #[must_use]
     pub fn new(signer: Signer, store: Arc<dyn Store>, clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
-        Self { signer, store, clock, random }
+        Self {
+            signer,
+            store,
+            clock,
+            random,
+        }
     }
 
     /// Whose a token is. `audiences` are those acceptable, none stands for this server's own.
@@ -76,10 +81,16 @@ impl Tokens {
         };
         let audiences: Vec<String> = wanted.iter().filter(|one| found.contains(one)).cloned().collect();
         if audiences.is_empty() {
-            return Err(Error::Audience { found: found.to_vec(), wanted: wanted.to_vec() });
+            return Err(Error::Audience {
+                found: found.to_vec(),
+                wanted: wanted.to_vec(),
+            });
         }
         self.check_alive(token, &claims)?;
-        Ok(Verified { user: user(&claims), audiences })
+        Ok(Verified {
+            user: user(&claims),
+            audiences,
+        })
     }
 
     /// A bound token of an account for `seconds`, and when it ends (seconds since 1970).
@@ -109,7 +120,11 @@ impl Tokens {
     /// The key cannot sign.
     pub fn issue_legacy(&self, namespace: &str, account: ObjectRef, secret: &str) -> Result<String, token::Error> {
         let shape = Shape::Legacy(secret.to_owned());
-        self.signer.sign(&Claims { namespace: namespace.to_owned(), account, shape })
+        self.signer.sign(&Claims {
+            namespace: namespace.to_owned(),
+            account,
+            shape,
+        })
     }
 
     fn check_alive(&self, token: &str, claims: &Claims) -> Result<(), Error> {
@@ -127,16 +142,27 @@ impl Tokens {
                     .and_then(|data| STANDARD.decode(data).ok());
                 let kept = kept.is_some_and(|kept| kept == token.as_bytes());
                 let deleted = secret.is_some_and(|secret| secret.pointer("/metadata/deletionTimestamp").is_some());
-                if kept && !deleted { Ok(()) } else { Err(Error::Gone { what: "secret" }) }
+                if kept && !deleted {
+                    Ok(())
+                } else {
+                    Err(Error::Gone { what: "secret" })
+                }
             }
             Shape::Bound(Bound { object: None, .. }) => Ok(()),
-            Shape::Bound(Bound { object: Some((kind, object)), .. }) => {
+            Shape::Bound(Bound {
+                object: Some((kind, object)),
+                ..
+            }) => {
                 let found = match kind {
                     Kind::Pod => self.object("pods", &claims.namespace, &object.name)?,
                     Kind::Secret => self.object("secrets", &claims.namespace, &object.name)?,
                     Kind::Node => self.read(&format!("/core/nodes/{}", object.name))?,
                 };
-                if alive(found.as_ref(), &object.uid) { Ok(()) } else { Err(Error::Gone { what: "bound object" }) }
+                if alive(found.as_ref(), &object.uid) {
+                    Ok(())
+                } else {
+                    Err(Error::Gone { what: "bound object" })
+                }
             }
         }
     }
@@ -157,7 +183,14 @@ impl Tokens {
         bytes[6] = bytes[6] & 0x0f | 0x40;
         bytes[8] = bytes[8] & 0x3f | 0x80;
         let text = hex::encode(bytes);
-        format!("{}-{}-{}-{}-{}", &text[..8], &text[8..12], &text[12..16], &text[16..20], &text[20..])
+        format!(
+            "{}-{}-{}-{}-{}",
+            &text[..8],
+            &text[8..12],
+            &text[12..16],
+            &text[16..20],
+            &text[20..]
+        )
     }
 }
 
@@ -184,7 +217,10 @@ pub struct Request<'a> {
 
 /// An object that is being deleted still authenticates until it is gone, as its finalizers may need it to.
 fn alive(object: Option<&Value>, uid: &str) -> bool {
-    object.and_then(|object| object.pointer("/metadata/uid")).and_then(Value::as_str) == Some(uid)
+    object
+        .and_then(|object| object.pointer("/metadata/uid"))
+        .and_then(Value::as_str)
+        == Some(uid)
 }
 
 fn user(claims: &Claims) -> User {
@@ -193,11 +229,22 @@ fn user(claims: &Claims) -> User {
         extra.insert(CREDENTIAL_ID.to_owned(), vec![format!("JTI={}", bound.id)]);
         if let Some((kind @ (Kind::Pod | Kind::Node), object)) = &bound.object {
             let kind = kind.claim();
-            extra.insert(format!("authentication.kubernetes.io/{kind}-name"), vec![object.name.clone()]);
-            extra.insert(format!("authentication.kubernetes.io/{kind}-uid"), vec![object.uid.clone()]);
+            extra.insert(
+                format!("authentication.kubernetes.io/{kind}-name"),
+                vec![object.name.clone()],
+            );
+            extra.insert(
+                format!("authentication.kubernetes.io/{kind}-uid"),
+                vec![object.uid.clone()],
+            );
         }
     }
     let mut groups = account_groups(&claims.namespace);
     groups.push(AUTHENTICATED.to_owned());
-    User { name: claims.subject(), uid: claims.account.uid.clone(), groups, extra }
+    User {
+        name: claims.subject(),
+        uid: claims.account.uid.clone(),
+        groups,
+        extra,
+    }
 }

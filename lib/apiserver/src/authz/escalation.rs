@@ -56,7 +56,8 @@ impl Rbac {
             // Whoever aggregates may get anything that others label.
             rules.extend(everything());
         }
-        self.confirm(user, namespace, &rules).map_err(|why| Box::new(Status::forbidden(GROUP, resource, name, &why)))
+        self.confirm(user, namespace, &rules)
+            .map_err(|why| Box::new(Status::forbidden(GROUP, resource, name, &why)))
     }
 
     fn check_binding(
@@ -71,10 +72,17 @@ impl Rbac {
         if same("roleRef") && same("subjects") {
             return Ok(());
         }
-        let role = |field: &str| new.pointer(&format!("/roleRef/{field}")).and_then(Value::as_str).unwrap_or_default();
+        let role = |field: &str| {
+            new.pointer(&format!("/roleRef/{field}"))
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
         let (kind, role_name) = (role("kind"), role("name"));
-        let (role_resource, role_namespace) =
-            if kind == "Role" { ("roles", namespace) } else { ("clusterroles", "") };
+        let (role_resource, role_namespace) = if kind == "Role" {
+            ("roles", namespace)
+        } else {
+            ("clusterroles", "")
+        };
         if self.holds(user, "bind", role_resource, namespace, role_name) {
             return Ok(());
         }
@@ -101,7 +109,11 @@ impl Rbac {
     /// Whether the user's own rules cover `rules`; else the text that lists what is missing.
     fn confirm(&self, user: &User, namespace: &str, rules: &[Rule]) -> Result<(), String> {
         let grants = self.grants(user, namespace);
-        let own: Vec<&Rule> = grants.iter().filter_map(|grant| grant.rules.as_deref()).flatten().collect();
+        let own: Vec<&Rule> = grants
+            .iter()
+            .filter_map(|grant| grant.rules.as_deref())
+            .flatten()
+            .collect();
         let mut missing: Vec<Rule> = rules
             .iter()
             .flat_map(Rule::parts)
@@ -120,8 +132,11 @@ impl Rbac {
             quoted(&user.groups),
             lines.join("\n")
         );
-        let mut errors: Vec<String> =
-            grants.iter().filter(|grant| grant.rules.is_none()).map(|grant| grant.missing_role()).collect();
+        let mut errors: Vec<String> = grants
+            .iter()
+            .filter(|grant| grant.rules.is_none())
+            .map(|grant| grant.missing_role())
+            .collect();
         if !errors.is_empty() {
             errors.sort_unstable();
             errors.dedup();
@@ -143,7 +158,12 @@ fn compact(parts: Vec<Rule>) -> Vec<Rule> {
                 && part.non_resource_urls.is_empty()
         });
         match same {
-            Some(other) => other.verbs.extend(part.verbs.into_iter().filter(|verb| !other.verbs.contains(verb)).collect::<Vec<_>>()),
+            Some(other) => other.verbs.extend(
+                part.verbs
+                    .into_iter()
+                    .filter(|verb| !other.verbs.contains(verb))
+                    .collect::<Vec<_>>(),
+            ),
             None => joined.push(part),
         }
     }
@@ -153,11 +173,23 @@ fn compact(parts: Vec<Rule>) -> Vec<Rule> {
 fn everything() -> [Rule; 2] {
     let all = || vec!["*".to_owned()];
     [
-        Rule { verbs: all(), api_groups: all(), resources: all(), ..Rule::default() },
-        Rule { verbs: all(), non_resource_urls: all(), ..Rule::default() },
+        Rule {
+            verbs: all(),
+            api_groups: all(),
+            resources: all(),
+            ..Rule::default()
+        },
+        Rule {
+            verbs: all(),
+            non_resource_urls: all(),
+            ..Rule::default()
+        },
     ]
 }
 
 fn name(object: &Value) -> &str {
-    object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default()
+    object
+        .pointer("/metadata/name")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }

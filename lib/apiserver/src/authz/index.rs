@@ -64,9 +64,21 @@ pub(super) struct Binding {
 impl Binding {
     fn parse(namespace: &str, name: &str, object: &Value) -> Option<Binding> {
         let role = RoleRef::deserialize(object.get("roleRef")?).ok()?;
-        let subjects = object.get("subjects").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let subjects = subjects.iter().filter_map(|subject| Subject::deserialize(subject).ok()).collect();
-        Some(Binding { namespace: namespace.into(), name: name.into(), role, subjects })
+        let subjects = object
+            .get("subjects")
+            .and_then(Value::as_array)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        let subjects = subjects
+            .iter()
+            .filter_map(|subject| Subject::deserialize(subject).ok())
+            .collect();
+        Some(Binding {
+            namespace: namespace.into(),
+            name: name.into(),
+            role,
+            subjects,
+        })
     }
 
     /// The namespace of the role: a ClusterRole's is empty.
@@ -115,7 +127,10 @@ impl Index {
 
     /// The bindings of a namespace (empty: of the cluster) that name the user or group.
     pub(super) fn bindings(&self, namespace: &str, kind: SubjectKind, name: &str) -> &[Arc<Binding>] {
-        self.by_subject.get(&*subject_key(namespace, kind, name)).map(Vec::as_slice).unwrap_or_default()
+        self.by_subject
+            .get(&*subject_key(namespace, kind, name))
+            .map(Vec::as_slice)
+            .unwrap_or_default()
     }
 
     fn link(&mut self, binding: &Arc<Binding>) {

@@ -41,7 +41,11 @@ impl Rbac {
     /// The store cannot be read.
     pub fn new(store: Arc<dyn Store>) -> Result<Self, Error> {
         let (index, feed) = build(&store)?;
-        Ok(Self { store, index: RwLock::new(index), feed: Mutex::new(feed) })
+        Ok(Self {
+            store,
+            index: RwLock::new(index),
+            feed: Mutex::new(feed),
+        })
     }
 
     /// What the caller was granted in a namespace (empty: cluster scope): the cluster's bindings, then the namespace's.
@@ -63,7 +67,11 @@ impl Rbac {
                         .find(|subject| subject.matches().is_some_and(|(k, n)| k == kind && n == *name))
                         .cloned();
                     let rules = index.rules(binding.role_namespace(), &binding.role.name).cloned();
-                    grants.push(Grant { binding: Arc::clone(binding), rules, subject });
+                    grants.push(Grant {
+                        binding: Arc::clone(binding),
+                        rules,
+                        subject,
+                    });
                 }
             }
         }
@@ -115,7 +123,10 @@ impl Rbac {
     fn take(&self, event: &Event) {
         let Some(place) = Place::of(&event.key) else { return };
         let object = event.entry.as_ref().and_then(|entry| parse(&entry.value));
-        self.index.write().unwrap_or_else(PoisonError::into_inner).apply(&place, object.as_ref());
+        self.index
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .apply(&place, object.as_ref());
     }
 }
 
@@ -126,7 +137,12 @@ fn build(store: &Arc<dyn Store>) -> Result<(Index, Feed), Error> {
     let mut index = Index::default();
     let mut after: Option<Arc<str>> = None;
     loop {
-        let scan = Scan { scope: PREFIX, after: after.as_deref(), limit: PAGE, at: None };
+        let scan = Scan {
+            scope: PREFIX,
+            after: after.as_deref(),
+            limit: PAGE,
+            at: None,
+        };
         let page = store.scan(&scan)?;
         for (key, entry) in &page.entries {
             if let Some(place) = Place::of(key) {
@@ -147,7 +163,10 @@ fn parse(bytes: &[u8]) -> Option<Value> {
 impl Authorizer for Rbac {
     fn authorize(&self, user: &User, attributes: &Attributes) -> Decision {
         if user.groups.iter().any(|group| group == MASTERS) {
-            return Decision { allowed: true, reason: String::new() };
+            return Decision {
+                allowed: true,
+                reason: String::new(),
+            };
         }
         let grants = self.grants(user, &attributes.namespace);
         let mut missing = Vec::new();
@@ -157,7 +176,10 @@ impl Authorizer for Rbac {
                 continue;
             };
             if rules.iter().any(|rule| rule.allows(attributes)) {
-                return Decision { allowed: true, reason: format!("RBAC: allowed by {}", grant.text()) };
+                return Decision {
+                    allowed: true,
+                    reason: format!("RBAC: allowed by {}", grant.text()),
+                };
             }
         }
         missing.sort_unstable();
@@ -175,11 +197,18 @@ impl Grant {
     /// That the role of the binding does not exist.
     pub(super) fn missing_role(&self) -> String {
         let role = &self.binding.role;
-        format!("{}.{} {:?} not found", role.kind.to_lowercase(), crate::authz::GROUP, role.name)
+        format!(
+            "{}.{} {:?} not found",
+            role.kind.to_lowercase(),
+            crate::authz::GROUP,
+            role.name
+        )
     }
 
     fn text(&self) -> String {
-        let Binding { namespace, name, role, .. } = &*self.binding;
+        let Binding {
+            namespace, name, role, ..
+        } = &*self.binding;
         let binding = if namespace.is_empty() {
             format!("ClusterRoleBinding {name:?}")
         } else {

@@ -105,7 +105,9 @@ impl Reviews {
     fn token_review(&self, body: &Value) -> Answer {
         let token = text(body, "/spec/token");
         if token.is_empty() {
-            return refuse(Status::bad_request("token is required for TokenReview in authentication"));
+            return refuse(Status::bad_request(
+                "token is required for TokenReview in authentication",
+            ));
         }
         let audiences = texts(body, "/spec/audiences");
         let status = match self.tokens.verify(token, Some(&audiences)) {
@@ -146,7 +148,11 @@ impl Reviews {
         if !namespace.is_empty() {
             if text(&spec, "/resourceAttributes/namespace") != namespace {
                 let why = format!("Invalid value: must match metadata.namespace {namespace:?}");
-                causes.push(Cause::new("FieldValueInvalid", "spec.resourceAttributes.namespace", why));
+                causes.push(Cause::new(
+                    "FieldValueInvalid",
+                    "spec.resourceAttributes.namespace",
+                    why,
+                ));
             }
             if path {
                 let why = "Invalid value: disallowed on this kind of request";
@@ -172,12 +178,16 @@ impl Reviews {
         let grants = self.rbac.grants(user, namespace);
         let rules = grants.iter().filter_map(|grant| grant.rules.as_deref()).flatten();
         let (paths, resources): (Vec<_>, Vec<_>) = rules.partition(|rule| !rule.non_resource_urls.is_empty());
-        let shown = |rules: Vec<&super::rule::Rule>| rules.into_iter().map(super::rule::Rule::to_value).collect::<Value>();
+        let shown =
+            |rules: Vec<&super::rule::Rule>| rules.into_iter().map(super::rule::Rule::to_value).collect::<Value>();
         let mut status = json!({
             "resourceRules": shown(resources), "nonResourceRules": shown(paths), "incomplete": false,
         });
-        let errors: Vec<String> =
-            grants.iter().filter(|grant| grant.rules.is_none()).map(|grant| grant.missing_role()).collect();
+        let errors: Vec<String> = grants
+            .iter()
+            .filter(|grant| grant.rules.is_none())
+            .map(|grant| grant.missing_role())
+            .collect();
         if !errors.is_empty() {
             status["evaluationError"] = errors.join(", ").into();
         }
@@ -212,18 +222,27 @@ impl Reviews {
         if audiences.is_empty() {
             audiences = vec![ISSUER.to_owned()];
         }
-        let reference = body.pointer("/spec/boundObjectRef").filter(|reference| !reference.is_null());
-        let object = reference.map(|reference| self.bound_object(target, reference)).transpose()?;
+        let reference = body
+            .pointer("/spec/boundObjectRef")
+            .filter(|reference| !reference.is_null());
+        let object = reference
+            .map(|reference| self.bound_object(target, reference))
+            .transpose()?;
         let uid = text(&account, "/metadata/uid");
         let request = Request {
             namespace: target.namespace,
-            account: ObjectRef { name: target.name.to_owned(), uid: uid.to_owned() },
+            account: ObjectRef {
+                name: target.name.to_owned(),
+                uid: uid.to_owned(),
+            },
             audiences: audiences.clone(),
             seconds,
             object,
         };
-        let (token, expires) =
-            self.tokens.issue(request).map_err(|error| Box::new(Status::internal(error)))?;
+        let (token, expires) = self
+            .tokens
+            .issue(request)
+            .map_err(|error| Box::new(Status::internal(error)))?;
         Ok(json!({
             "apiVersion": format!("{AUTHENTICATION}/v1"),
             "kind": "TokenRequest",
@@ -240,9 +259,14 @@ impl Reviews {
 
     fn bound_object(&self, target: &Target<'_>, reference: &Value) -> Result<(Kind, ObjectRef), Box<Status>> {
         let (kind_name, name) = (text(reference, "/kind"), text(reference, "/name"));
-        let kind = Kind::ALL.into_iter().find(|kind| kind.kind() == kind_name).ok_or_else(|| {
-            Box::new(Status::bad_request(format!("cannot bind token to object of type {kind_name:?}")))
-        })?;
+        let kind = Kind::ALL
+            .into_iter()
+            .find(|kind| kind.kind() == kind_name)
+            .ok_or_else(|| {
+                Box::new(Status::bad_request(format!(
+                    "cannot bind token to object of type {kind_name:?}"
+                )))
+            })?;
         let object = match kind {
             Kind::Pod => self.core("pods", target.namespace, name)?,
             Kind::Secret => self.core("secrets", target.namespace, name)?,
@@ -260,9 +284,20 @@ impl Reviews {
             let why = format!(
                 "the UID in the bound object reference ({wanted}) does not match the UID in record. The object might have been deleted and then recreated"
             );
-            return Err(Box::new(Status::conflict("", &format!("{}s", kind.claim()), name, &why)));
+            return Err(Box::new(Status::conflict(
+                "",
+                &format!("{}s", kind.claim()),
+                name,
+                &why,
+            )));
         }
-        Ok((kind, ObjectRef { name: name.to_owned(), uid: uid.to_owned() }))
+        Ok((
+            kind,
+            ObjectRef {
+                name: name.to_owned(),
+                uid: uid.to_owned(),
+            },
+        ))
     }
 
     fn core(&self, resource: &str, namespace: &str, name: &str) -> Answer {
@@ -271,7 +306,6 @@ impl Reviews {
             .map_err(|error| Box::new(Status::internal(error)))?
             .ok_or_else(|| Box::new(Status::not_found("", resource, name)))
     }
-
 }
 
 /// Seconds since 1970 in the API's form.
@@ -340,6 +374,10 @@ fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
 }
 
 fn texts(value: &Value, pointer: &str) -> Vec<String> {
-    let list = value.pointer(pointer).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let list = value
+        .pointer(pointer)
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }

@@ -38,10 +38,16 @@ impl Rule {
             return false;
         }
         if request.resource.is_empty() {
-            return self.non_resource_urls.iter().any(|pattern| url_matches(pattern, &request.path));
+            return self
+                .non_resource_urls
+                .iter()
+                .any(|pattern| url_matches(pattern, &request.path));
         }
         has(&self.api_groups, &request.group)
-            && self.resources.iter().any(|pattern| resource_matches(pattern, &request.resource, &request.subresource))
+            && self
+                .resources
+                .iter()
+                .any(|pattern| resource_matches(pattern, &request.resource, &request.subresource))
             && (self.resource_names.is_empty() || self.resource_names.contains(&request.name))
     }
 
@@ -53,14 +59,22 @@ impl Rule {
         }
         if !part.non_resource_urls.is_empty() {
             return part.non_resource_urls.iter().all(|url| {
-                self.non_resource_urls.iter().any(|pattern| pattern == url || url_matches(pattern, url))
+                self.non_resource_urls
+                    .iter()
+                    .any(|pattern| pattern == url || url_matches(pattern, url))
             });
         }
         let names = self.resource_names.is_empty()
-            || (!part.resource_names.is_empty() && part.resource_names.iter().all(|name| self.resource_names.contains(name)));
+            || (!part.resource_names.is_empty()
+                && part
+                    .resource_names
+                    .iter()
+                    .all(|name| self.resource_names.contains(name)));
         let resources = part.resources.iter().all(|want| {
             let (resource, subresource) = want.split_once('/').unwrap_or((want, ""));
-            self.resources.iter().any(|have| have == want || resource_matches(have, resource, subresource))
+            self.resources
+                .iter()
+                .any(|have| have == want || resource_matches(have, resource, subresource))
         });
         names && resources && !part.resources.is_empty() && all(&self.api_groups, &part.api_groups)
     }
@@ -71,7 +85,11 @@ impl Rule {
         for verb in &self.verbs {
             let verbs = vec![verb.clone()];
             for url in &self.non_resource_urls {
-                parts.push(Rule { verbs: verbs.clone(), non_resource_urls: vec![url.clone()], ..Rule::default() });
+                parts.push(Rule {
+                    verbs: verbs.clone(),
+                    non_resource_urls: vec![url.clone()],
+                    ..Rule::default()
+                });
             }
             for group in &self.api_groups {
                 for resource in &self.resources {
@@ -85,9 +103,10 @@ impl Rule {
                         parts.push(part);
                         continue;
                     }
-                    parts.extend(
-                        self.resource_names.iter().map(|name| Rule { resource_names: vec![name.clone()], ..part.clone() }),
-                    );
+                    parts.extend(self.resource_names.iter().map(|name| Rule {
+                        resource_names: vec![name.clone()],
+                        ..part.clone()
+                    }));
                 }
             }
         }

@@ -33,7 +33,11 @@ impl World {
     }
 
     fn role(&self, namespace: &str, name: &str, rules: Value) {
-        let key = if namespace.is_empty() { format!("clusterroles/{name}") } else { format!("roles/{namespace}/{name}") };
+        let key = if namespace.is_empty() {
+            format!("clusterroles/{name}")
+        } else {
+            format!("roles/{namespace}/{name}")
+        };
         self.put(&key, Some(&json!({"metadata": {"name": name}, "rules": rules})));
     }
 
@@ -64,7 +68,11 @@ fn attributes(text: &str) -> Attributes {
     let verb = words.next().unwrap_or_default().to_owned();
     let what = words.next().unwrap_or_default();
     if let Some(path) = what.strip_prefix(':') {
-        return Attributes { verb, path: path.to_owned(), ..Attributes::default() };
+        return Attributes {
+            verb,
+            path: path.to_owned(),
+            ..Attributes::default()
+        };
     }
     let mut parts = what.split('/');
     let group = parts.next().unwrap_or_default().replace('-', "");
@@ -81,7 +89,11 @@ fn attributes(text: &str) -> Attributes {
 
 fn user(name: &str, groups: &[&str]) -> User {
     let groups = groups.iter().map(ToString::to_string).collect();
-    User { name: name.to_owned(), groups, ..User::default() }
+    User {
+        name: name.to_owned(),
+        groups,
+        ..User::default()
+    }
 }
 
 fn account() -> Value {
@@ -92,13 +104,27 @@ fn account() -> Value {
 fn a_binding_grants_in_its_namespace_only_and_says_why() {
     let world = World::new();
     let bob = user("bob", &[]);
-    world.role("a", "r", json!([{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"], "resourceNames": ["x"]}]));
+    world.role(
+        "a",
+        "r",
+        json!([{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"], "resourceNames": ["x"]}]),
+    );
     world.bind("a", "b", "Role", "r", json!({"kind": "User", "name": "bob"}));
     assert_eq!(
         world.asks(&bob, "get -/secrets a x"),
-        (true, "RBAC: allowed by RoleBinding \"b/a\" of Role \"r\" to User \"bob\"".to_owned())
+        (
+            true,
+            "RBAC: allowed by RoleBinding \"b/a\" of Role \"r\" to User \"bob\"".to_owned()
+        )
     );
-    for other in ["get -/secrets a y", "list -/secrets a", "get -/secrets c x", "get -/secrets  x", "get -/secrets/s a x", "get apps/secrets a x"] {
+    for other in [
+        "get -/secrets a y",
+        "list -/secrets a",
+        "get -/secrets c x",
+        "get -/secrets  x",
+        "get -/secrets/s a x",
+        "get apps/secrets a x",
+    ] {
         assert_eq!(world.asks(&bob, other), (false, String::new()), "{other}");
     }
 }
@@ -107,11 +133,18 @@ fn a_binding_grants_in_its_namespace_only_and_says_why() {
 fn a_withdrawn_right_is_gone_at_once() {
     let world = World::new();
     let sa = user("system:serviceaccount:a:sa", &[]);
-    world.role("", "r", json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]));
+    world.role(
+        "",
+        "r",
+        json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]),
+    );
     world.bind("", "b", "ClusterRole", "r", account());
     let (allowed, reason) = world.asks(&sa, "delete apps/deployments/scale z");
     assert!(allowed);
-    assert_eq!(reason, "RBAC: allowed by ClusterRoleBinding \"b\" of ClusterRole \"r\" to ServiceAccount \"sa/a\"");
+    assert_eq!(
+        reason,
+        "RBAC: allowed by ClusterRoleBinding \"b\" of ClusterRole \"r\" to ServiceAccount \"sa/a\""
+    );
     world.bind("", "b", "ClusterRole", "r", json!({"kind": "Group", "name": "g"}));
     assert!(!world.asks(&sa, "delete apps/deployments/scale z").0);
     assert!(world.asks(&user("x", &["g"]), "delete apps/deployments/scale z").0);
@@ -120,16 +153,29 @@ fn a_withdrawn_right_is_gone_at_once() {
     assert!(!allowed);
     assert_eq!(reason, "RBAC: clusterrole.rbac.authorization.k8s.io \"r\" not found");
     world.put("clusterrolebindings/b", None);
-    assert_eq!(world.asks(&user("x", &["g"]), "delete apps/deployments z"), (false, String::new()));
+    assert_eq!(
+        world.asks(&user("x", &["g"]), "delete apps/deployments z"),
+        (false, String::new())
+    );
 }
 
 #[test]
 fn rights_are_rebuilt_when_more_happened_than_the_history_keeps() {
     let world = World::new();
-    world.role("", "r", json!([{"nonResourceURLs": ["/healthz", "/a/*"], "verbs": ["get"]}]));
+    world.role(
+        "",
+        "r",
+        json!([{"nonResourceURLs": ["/healthz", "/a/*"], "verbs": ["get"]}]),
+    );
     assert!(!world.asks(&user("u7000", &[]), "get :/healthz").0);
     for number in 0..5000 {
-        world.bind("", &format!("b{number}"), "ClusterRole", "r", json!({"kind": "User", "name": format!("u{number}")}));
+        world.bind(
+            "",
+            &format!("b{number}"),
+            "ClusterRole",
+            "r",
+            json!({"kind": "User", "name": format!("u{number}")}),
+        );
     }
     world.put("clusterrolebindings/b0", None);
     assert!(!world.asks(&user("u0", &[]), "get :/healthz").0);
@@ -142,9 +188,13 @@ fn rights_are_rebuilt_when_more_happened_than_the_history_keeps() {
 fn subresources_are_rights_of_their_own() {
     let world = World::new();
     let bob = user("bob", &[]);
-    world.role("a", "r", json!([
-        {"apiGroups": ["apps"], "resources": ["deployments/status", "*/scale"], "verbs": ["get"]}
-    ]));
+    world.role(
+        "a",
+        "r",
+        json!([
+            {"apiGroups": ["apps"], "resources": ["deployments/status", "*/scale"], "verbs": ["get"]}
+        ]),
+    );
     world.bind("a", "b", "Role", "r", json!({"kind": "User", "name": "bob"}));
     for (request, expected) in [
         ("get apps/deployments/status a x", true),
@@ -165,9 +215,16 @@ fn the_administrators_group_needs_no_binding() {
 fn broken_rules_and_bindings_grant_nothing() {
     let world = World::new();
     let bob = user("bob", &[]);
-    world.role("", "r", json!([{"apiGroups": null, "resources": 7, "verbs": ["*"]}, 5, {"verbs": null}]));
+    world.role(
+        "",
+        "r",
+        json!([{"apiGroups": null, "resources": 7, "verbs": ["*"]}, 5, {"verbs": null}]),
+    );
     world.bind("", "b", "ClusterRole", "r", json!({"kind": "User", "name": "bob"}));
-    world.put("clusterrolebindings/c", Some(&json!({"subjects": [{"kind": "User", "name": "bob"}]})));
+    world.put(
+        "clusterrolebindings/c",
+        Some(&json!({"subjects": [{"kind": "User", "name": "bob"}]})),
+    );
     world.put("clusterrolebindings/d", Some(&json!([])));
     assert!(!world.asks(&bob, "get -/pods").0);
 }
@@ -176,10 +233,14 @@ fn broken_rules_and_bindings_grant_nothing() {
 fn nobody_grants_more_than_they_hold() {
     let world = World::new();
     let bob = user("bob", &["system:authenticated"]);
-    world.role("a", "r", json!([
-        {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]},
-        {"apiGroups": [""], "resources": ["pods/*", "*/status"], "verbs": ["get"]},
-    ]));
+    world.role(
+        "a",
+        "r",
+        json!([
+            {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]},
+            {"apiGroups": [""], "resources": ["pods/*", "*/status"], "verbs": ["get"]},
+        ]),
+    );
     world.bind("a", "b", "Role", "r", json!({"kind": "User", "name": "bob"}));
     let check = |new: &Value, old: Option<&Value>| world.rbac.check_write(&bob, "roles", "a", new, old);
     let role = |rules: Value| json!({"metadata": {"name": "n"}, "rules": rules});
@@ -197,7 +258,10 @@ fn nobody_grants_more_than_they_hold() {
          {APIGroups:[\"\"], Resources:[\"secrets\"], Verbs:[\"get\" \"list\"]}"
     );
     check(&more, Some(&more)).unwrap();
-    world.rbac.check_write(&User::admin(), "roles", "a", &more, None).unwrap();
+    world
+        .rbac
+        .check_write(&User::admin(), "roles", "a", &more, None)
+        .unwrap();
 
     let bind = |role: &str| {
         let new = binding("Role", role, account());
@@ -205,13 +269,27 @@ fn nobody_grants_more_than_they_hold() {
     };
     bind("r").unwrap();
     assert_eq!(bind("none").unwrap_err().code, 404);
-    world.role("a", "strong", json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]));
+    world.role(
+        "a",
+        "strong",
+        json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]),
+    );
     assert_eq!(bind("strong").unwrap_err().code, 403);
 
-    world.role("a", "power", json!([
-        {"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["roles"], "verbs": ["bind", "escalate"]}
-    ]));
-    world.bind("a", "p", "Role", "power", json!({"kind": "Group", "name": "system:authenticated"}));
+    world.role(
+        "a",
+        "power",
+        json!([
+            {"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["roles"], "verbs": ["bind", "escalate"]}
+        ]),
+    );
+    world.bind(
+        "a",
+        "p",
+        "Role",
+        "power",
+        json!({"kind": "Group", "name": "system:authenticated"}),
+    );
     bind("strong").unwrap();
     check(&more, None).unwrap();
 }
@@ -220,8 +298,17 @@ fn nobody_grants_more_than_they_hold() {
 fn aggregation_needs_full_rights() {
     let world = World::new();
     let role = json!({"metadata": {"name": "n"}, "aggregationRule": {"clusterRoleSelectors": []}});
-    let refused = world.rbac.check_write(&user("bob", &[]), "clusterroles", "", &role, None).unwrap_err();
-    assert!(refused.message.contains("{APIGroups:[\"*\"], Resources:[\"*\"], Verbs:[\"*\"]}"), "{}", refused.message);
+    let refused = world
+        .rbac
+        .check_write(&user("bob", &[]), "clusterroles", "", &role, None)
+        .unwrap_err();
+    assert!(
+        refused
+            .message
+            .contains("{APIGroups:[\"*\"], Resources:[\"*\"], Verbs:[\"*\"]}"),
+        "{}",
+        refused.message
+    );
 }
 
 #[test]
@@ -229,12 +316,18 @@ fn a_refusal_names_verb_resource_and_place() {
     let check = |request: &str, expected: &str| {
         assert_eq!(forbidden(&user("bob", &[]), &attributes(request), "").message, expected);
     };
-    check("list -/secrets n", "secrets is forbidden: User \"bob\" cannot list resource \"secrets\" in API group \"\" in the namespace \"n\"");
+    check(
+        "list -/secrets n",
+        "secrets is forbidden: User \"bob\" cannot list resource \"secrets\" in API group \"\" in the namespace \"n\"",
+    );
     check(
         "patch apps/deployments/scale n a",
         "deployments.apps \"a\" is forbidden: User \"bob\" cannot patch resource \"deployments/scale\" in API group \"apps\" in the namespace \"n\"",
     );
-    check("get -/nodes", "nodes is forbidden: User \"bob\" cannot get resource \"nodes\" in API group \"\" at the cluster scope");
+    check(
+        "get -/nodes",
+        "nodes is forbidden: User \"bob\" cannot get resource \"nodes\" in API group \"\" at the cluster scope",
+    );
     check("get :/api", "forbidden: User \"bob\" cannot get path \"/api\"");
 }
 
@@ -242,10 +335,16 @@ fn a_refusal_names_verb_resource_and_place() {
 fn the_default_roles_let_everybody_discover_and_ask_about_themselves() {
     let world = World::new();
     for role in default_roles() {
-        world.put(&format!("clusterroles/{}", role["metadata"]["name"].as_str().unwrap()), Some(&role));
+        world.put(
+            &format!("clusterroles/{}", role["metadata"]["name"].as_str().unwrap()),
+            Some(&role),
+        );
     }
     for binding in default_bindings() {
-        world.put(&format!("clusterrolebindings/{}", binding["metadata"]["name"].as_str().unwrap()), Some(&binding));
+        world.put(
+            &format!("clusterrolebindings/{}", binding["metadata"]["name"].as_str().unwrap()),
+            Some(&binding),
+        );
     }
     let (somebody, nobody) = (user("x", &["system:authenticated"]), User::anonymous());
     for (request, known, unknown) in [

@@ -28,13 +28,19 @@ pub(super) fn client_verifier(authority_pem: &str) -> Result<Arc<dyn ClientCertV
     let certificate = certificates(WHAT, authority_pem)?;
     let mut roots = RootCertStore::empty();
     for certificate in certificate {
-        roots.add(certificate).map_err(|source| Error::Configure { what: WHAT, source: source.into() })?;
+        roots.add(certificate).map_err(|source| Error::Configure {
+            what: WHAT,
+            source: source.into(),
+        })?;
     }
     let verifier: Arc<dyn ClientCertVerifier> =
         WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::new(aws_lc_rs::default_provider()))
             .allow_unauthenticated()
             .build()
-            .map_err(|source| Error::Configure { what: WHAT, source: source.into() })?;
+            .map_err(|source| Error::Configure {
+                what: WHAT,
+                source: source.into(),
+            })?;
     Ok(verifier)
 }
 
@@ -46,10 +52,15 @@ pub(super) fn server_config(
     verifier: Arc<dyn ClientCertVerifier>,
 ) -> Result<Arc<ServerConfig>, Error> {
     const WHAT: &str = "serving certificate";
-    let configure = |source: rustls::Error| Error::Configure { what: WHAT, source: source.into() };
+    let configure = |source: rustls::Error| Error::Configure {
+        what: WHAT,
+        source: source.into(),
+    };
     let chain = certificates(WHAT, certificate_pem)?;
-    let key = PrivateKeyDer::from_pem_slice(key_pem.as_bytes())
-        .map_err(|source| Error::ParseStored { what: "serving key", source: source.into() })?;
+    let key = PrivateKeyDer::from_pem_slice(key_pem.as_bytes()).map_err(|source| Error::ParseStored {
+        what: "serving key",
+        source: source.into(),
+    })?;
     let provider: Arc<CryptoProvider> = Arc::new(aws_lc_rs::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -65,7 +76,10 @@ pub(super) fn server_config(
 fn certificates(what: &'static str, pem: &str) -> Result<Vec<CertificateDer<'static>>, Error> {
     CertificateDer::pem_slice_iter(pem.as_bytes())
         .collect::<Result<Vec<_>, _>>()
-        .map_err(|source| Error::ParseStored { what, source: source.into() })
+        .map_err(|source| Error::ParseStored {
+            what,
+            source: source.into(),
+        })
 }
 
 /// Accepts any certificate whose key the client holds. Safe only because nothing reads the peer's

@@ -35,7 +35,13 @@ impl Authority {
         let key_pem = key.serialize_pem();
         let certificate_pem = authority_params(name, now).self_signed(&key).map_err(issue)?.pem();
         let issuer = Issuer::new(authority_params(name, now), key);
-        Ok((Authority { certificate_pem, issuer }, key_pem))
+        Ok((
+            Authority {
+                certificate_pem,
+                issuer,
+            },
+            key_pem,
+        ))
     }
 
     /// Takes up an authority that was made earlier by [`Authority::create`] with the same `name`.
@@ -45,9 +51,15 @@ impl Authority {
         key_pem: &str,
         now: Timestamp,
     ) -> Result<Authority, Error> {
-        let key = KeyPair::from_pem(key_pem).map_err(|source| Error::ParseStored { what: name, source: source.into() })?;
+        let key = KeyPair::from_pem(key_pem).map_err(|source| Error::ParseStored {
+            what: name,
+            source: source.into(),
+        })?;
         let issuer = Issuer::new(authority_params(name, now), key);
-        Ok(Authority { certificate_pem, issuer })
+        Ok(Authority {
+            certificate_pem,
+            issuer,
+        })
     }
 
     /// The authority's own certificate, PEM.
@@ -80,7 +92,10 @@ impl Authority {
         validity(&mut params, now, LEAF_YEARS);
         let key = KeyPair::generate().map_err(issue)?;
         let certificate = params.signed_by(&key, &self.issuer).map_err(issue)?;
-        Ok(Issued { certificate_pem: certificate.pem(), key_pem: key.serialize_pem() })
+        Ok(Issued {
+            certificate_pem: certificate.pem(),
+            key_pem: key.serialize_pem(),
+        })
     }
 }
 
@@ -89,7 +104,11 @@ fn authority_params(name: &str, now: Timestamp) -> CertificateParams {
     let mut params = CertificateParams::default();
     params.distinguished_name = subject(name, None);
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
-    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign, KeyUsagePurpose::DigitalSignature];
+    params.key_usages = vec![
+        KeyUsagePurpose::KeyCertSign,
+        KeyUsagePurpose::CrlSign,
+        KeyUsagePurpose::DigitalSignature,
+    ];
     validity(&mut params, now, AUTHORITY_YEARS);
     params
 }
@@ -116,5 +135,9 @@ fn validity(params: &mut CertificateParams, now: Timestamp, years: i32) {
 
 fn parts(date: Date) -> (i32, u8, u8) {
     // Months and days are positive and below 32.
-    (i32::from(date.year()), date.month().unsigned_abs(), date.day().unsigned_abs())
+    (
+        i32::from(date.year()),
+        date.month().unsigned_abs(),
+        date.day().unsigned_abs(),
+    )
 }

@@ -84,8 +84,10 @@ impl Pki {
     /// Files that cannot be read or written, or hold something else than their name says.
     pub fn open(directory: Option<&Path>, names: &[String], now: Timestamp) -> Result<Pki, Error> {
         if let Some(directory) = directory {
-            fs::create_dir_all(directory)
-                .map_err(|source| Error::Write { path: directory.to_path_buf(), source })?;
+            fs::create_dir_all(directory).map_err(|source| Error::Write {
+                path: directory.to_path_buf(),
+                source,
+            })?;
         }
         let server_ca = authority(directory, SERVER_CA, [SERVER_CA_CERTIFICATE, SERVER_CA_KEY], now)?;
         let client_ca = authority(directory, CLIENT_CA, [CLIENT_CA_CERTIFICATE, CLIENT_CA_KEY], now)?;
@@ -128,7 +130,12 @@ impl Pki {
     /// A certificate cannot be signed.
     pub fn kubeconfig(&self, server: &str, user: &str, group: Option<&str>) -> Result<String, Error> {
         let issued = self.client_ca.issue_client(user, group, self.now)?;
-        Ok(kubeconfig::text(server, self.server_ca.certificate_pem(), user, &issued))
+        Ok(kubeconfig::text(
+            server,
+            self.server_ca.certificate_pem(),
+            user,
+            &issued,
+        ))
     }
 
     /// A kubeconfig of group system:masters at `server`; written to [`ADMIN_KUBECONFIG`] with mode
@@ -150,7 +157,9 @@ impl Pki {
     /// The certificate is not from the client authority, not valid at `now`, or has no common name.
     pub fn verify_client(&self, chain: &[CertificateDer<'_>], now: Timestamp) -> Result<CertificateSubject, Error> {
         let Some((own, intermediates)) = chain.split_first() else {
-            return Err(Error::ReadClient { reason: "no certificate".to_owned() });
+            return Err(Error::ReadClient {
+                reason: "no certificate".to_owned(),
+            });
         };
         let seconds = u64::try_from(now.as_second()).unwrap_or_default();
         let now = UnixTime::since_unix_epoch(Duration::from_secs(seconds));
@@ -163,20 +172,30 @@ impl Pki {
 
 fn subject(certificate: &CertificateDer<'_>) -> Result<CertificateSubject, Error> {
     use sha2::{Digest, Sha256};
-    let (_, parsed) = X509Certificate::from_der(certificate)
-        .map_err(|error| Error::ReadClient { reason: error.to_string() })?;
+    let (_, parsed) = X509Certificate::from_der(certificate).map_err(|error| Error::ReadClient {
+        reason: error.to_string(),
+    })?;
     let subject = parsed.subject();
     let common_name = subject
         .iter_common_name()
         .filter_map(|name| name.as_str().ok())
         .last()
         .filter(|name| !name.is_empty())
-        .ok_or_else(|| Error::ReadClient { reason: "no common name".to_owned() })?
+        .ok_or_else(|| Error::ReadClient {
+            reason: "no common name".to_owned(),
+        })?
         .to_owned();
-    let organizations =
-        subject.iter_organization().filter_map(|name| name.as_str().ok()).map(str::to_owned).collect();
+    let organizations = subject
+        .iter_organization()
+        .filter_map(|name| name.as_str().ok())
+        .map(str::to_owned)
+        .collect();
     let fingerprint = hex::encode(Sha256::digest(certificate.as_ref()));
-    Ok(CertificateSubject { common_name, organizations, fingerprint })
+    Ok(CertificateSubject {
+        common_name,
+        organizations,
+        fingerprint,
+    })
 }
 
 fn authority(
@@ -205,7 +224,10 @@ fn account_key(directory: Option<&Path>) -> Result<String, Error> {
     {
         return Ok(pem);
     }
-    let key = KeyPair::generate().map_err(|source| Error::Issue { what: "account key", source })?;
+    let key = KeyPair::generate().map_err(|source| Error::Issue {
+        what: "account key",
+        source,
+    })?;
     let pem = key.serialize_pem();
     if let Some(path) = &path {
         write(path, &pem, PRIVATE)?;
@@ -217,7 +239,10 @@ fn read(path: &Path) -> Result<Option<String>, Error> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(Error::Read { path: path.to_path_buf(), source }),
+        Err(source) => Err(Error::Read {
+            path: path.to_path_buf(),
+            source,
+        }),
     }
 }
 
@@ -231,10 +256,17 @@ fn write(path: &Path, text: &str, mode: u32) -> Result<(), Error> {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&new)?;
+        let mut file = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(mode)
+            .open(&new)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
         fs::rename(&new, path)
     };
-    attempt().map_err(|source| Error::Write { path: path.to_path_buf(), source })
+    attempt().map_err(|source| Error::Write {
+        path: path.to_path_buf(),
+        source,
+    })
 }

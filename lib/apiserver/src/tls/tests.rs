@@ -11,7 +11,10 @@ fn now() -> Timestamp {
 
 fn credential(kubeconfig: &str) -> Vec<CertificateDer<'static>> {
     use base64::{Engine, engine::general_purpose::STANDARD};
-    let data = kubeconfig.lines().find_map(|line| line.trim().strip_prefix("client-certificate-data: ")).unwrap();
+    let data = kubeconfig
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("client-certificate-data: "))
+        .unwrap();
     let pem = STANDARD.decode(data).unwrap();
     CertificateDer::pem_slice_iter(&pem).map(Result::unwrap).collect()
 }
@@ -19,7 +22,9 @@ fn credential(kubeconfig: &str) -> Vec<CertificateDer<'static>> {
 #[test]
 fn an_administrator_is_recognised_by_the_certificate_in_the_kubeconfig() {
     let pki = Pki::open(None, &[], now()).unwrap();
-    let subject = pki.verify_client(&credential(&pki.admin_kubeconfig("https://a:1").unwrap()), now()).unwrap();
+    let subject = pki
+        .verify_client(&credential(&pki.admin_kubeconfig("https://a:1").unwrap()), now())
+        .unwrap();
     assert_eq!(subject.common_name, "admin");
     assert_eq!(subject.organizations, ["system:masters"]);
 }
@@ -29,7 +34,10 @@ fn a_certificate_of_another_authority_is_refused() {
     let ours = Pki::open(None, &[], now()).unwrap();
     let theirs = Pki::open(None, &[], now()).unwrap();
     let chain = credential(&theirs.admin_kubeconfig("https://a:1").unwrap());
-    assert!(matches!(ours.verify_client(&chain, now()), Err(Error::VerifyClient { .. })));
+    assert!(matches!(
+        ours.verify_client(&chain, now()),
+        Err(Error::VerifyClient { .. })
+    ));
     assert!(matches!(ours.verify_client(&[], now()), Err(Error::ReadClient { .. })));
 }
 
@@ -38,7 +46,10 @@ fn a_certificate_is_refused_outside_its_time() {
     let pki = Pki::open(None, &[], now()).unwrap();
     let chain = credential(&pki.admin_kubeconfig("https://a:1").unwrap());
     let later = now() + (24 * 366 * 11).hours();
-    assert!(matches!(pki.verify_client(&chain, later), Err(Error::VerifyClient { .. })));
+    assert!(matches!(
+        pki.verify_client(&chain, later),
+        Err(Error::VerifyClient { .. })
+    ));
 }
 
 #[test]

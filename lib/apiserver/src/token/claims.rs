@@ -130,7 +130,11 @@ impl Claims {
             ISSUER => bound(object)?,
             _ => return Err(Error::Malformed),
         };
-        if text(object, "sub")? == claims.subject() { Ok(claims) } else { Err(Error::Malformed) }
+        if text(object, "sub")? == claims.subject() {
+            Ok(claims)
+        } else {
+            Err(Error::Malformed)
+        }
     }
 }
 
@@ -138,17 +142,26 @@ fn legacy(object: &Map<String, Value>) -> Result<Claims, Error> {
     let own = |name: &str| text(object, &format!("kubernetes.io/serviceaccount/{name}")).map(str::to_owned);
     Ok(Claims {
         namespace: own("namespace")?,
-        account: ObjectRef { name: own("service-account.name")?, uid: own("service-account.uid")? },
+        account: ObjectRef {
+            name: own("service-account.name")?,
+            uid: own("service-account.uid")?,
+        },
         shape: Shape::Legacy(own("secret.name")?),
     })
 }
 
 fn bound(object: &Map<String, Value>) -> Result<Claims, Error> {
-    let own = object.get("kubernetes.io").and_then(Value::as_object).ok_or(Error::Malformed)?;
+    let own = object
+        .get("kubernetes.io")
+        .and_then(Value::as_object)
+        .ok_or(Error::Malformed)?;
     let reference = |name: &str| -> Result<Option<ObjectRef>, Error> {
         let Some(value) = own.get(name) else { return Ok(None) };
         let value = value.as_object().ok_or(Error::Malformed)?;
-        Ok(Some(ObjectRef { name: text(value, "name")?.to_owned(), uid: text(value, "uid")?.to_owned() }))
+        Ok(Some(ObjectRef {
+            name: text(value, "name")?.to_owned(),
+            uid: text(value, "uid")?.to_owned(),
+        }))
     };
     let mut object_ref = None;
     for kind in Kind::ALL {
@@ -159,9 +172,10 @@ fn bound(object: &Map<String, Value>) -> Result<Claims, Error> {
     }
     let audiences = match object.get("aud") {
         Some(Value::String(one)) => vec![one.clone()],
-        Some(Value::Array(many)) => {
-            many.iter().map(|one| one.as_str().map(str::to_owned).ok_or(Error::Malformed)).collect::<Result<_, _>>()?
-        }
+        Some(Value::Array(many)) => many
+            .iter()
+            .map(|one| one.as_str().map(str::to_owned).ok_or(Error::Malformed))
+            .collect::<Result<_, _>>()?,
         _ => return Err(Error::Malformed),
     };
     let number = |name: &str| object.get(name).and_then(Value::as_i64).ok_or(Error::Malformed);

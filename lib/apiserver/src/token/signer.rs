@@ -42,12 +42,21 @@ impl Signer {
     /// # Errors
     /// [`Error::Key`].
     pub fn new(key_pem: &str) -> Result<Signer, Error> {
-        let der = PrivatePkcs8KeyDer::from_pem_slice(key_pem.as_bytes())
-            .map_err(|error| Error::Key { reason: error.to_string() })?;
-        let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, der.secret_pkcs8_der())
-            .map_err(|error| Error::Key { reason: error.to_string() })?;
+        let der = PrivatePkcs8KeyDer::from_pem_slice(key_pem.as_bytes()).map_err(|error| Error::Key {
+            reason: error.to_string(),
+        })?;
+        let key =
+            EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, der.secret_pkcs8_der()).map_err(|error| {
+                Error::Key {
+                    reason: error.to_string(),
+                }
+            })?;
         let key_id = URL_SAFE_NO_PAD.encode(Sha256::digest(key.public_key().as_ref()));
-        Ok(Signer { key, key_id, seen: Mutex::default() })
+        Ok(Signer {
+            key,
+            key_id,
+            seen: Mutex::default(),
+        })
     }
 
     /// The token that says `claims`.
@@ -62,7 +71,9 @@ impl Signer {
         let signature = self
             .key
             .sign(&SystemRandom::new(), token.as_bytes())
-            .map_err(|_| Error::Key { reason: "signing failed".to_owned() })?;
+            .map_err(|_| Error::Key {
+                reason: "signing failed".to_owned(),
+            })?;
         token.push('.');
         URL_SAFE_NO_PAD.encode_string(signature.as_ref(), &mut token);
         Ok(token)
@@ -122,7 +133,10 @@ impl Signer {
     }
 
     fn remember(&self, digest: [u8; 32], claims: Arc<Claims>) {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).keep(digest, claims);
+        self.seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .keep(digest, claims);
     }
 }
 
@@ -137,6 +151,8 @@ impl Seen {
 
 impl std::fmt::Debug for Signer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Signer").field("key_id", &self.key_id).finish_non_exhaustive()
+        f.debug_struct("Signer")
+            .field("key_id", &self.key_id)
+            .finish_non_exhaustive()
     }
 }

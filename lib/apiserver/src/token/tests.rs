@@ -13,7 +13,14 @@ fn now() -> Timestamp {
 }
 
 fn claims(shape: Shape) -> Claims {
-    Claims { namespace: "team".into(), account: ObjectRef { name: "sa".into(), uid: "u".into() }, shape }
+    Claims {
+        namespace: "team".into(),
+        account: ObjectRef {
+            name: "sa".into(),
+            uid: "u".into(),
+        },
+        shape,
+    }
 }
 
 fn bound() -> Claims {
@@ -23,7 +30,13 @@ fn bound() -> Claims {
         issued,
         expires: issued + 600,
         id: "j".into(),
-        object: Some((Kind::Pod, ObjectRef { name: "p".into(), uid: "v".into() })),
+        object: Some((
+            Kind::Pod,
+            ObjectRef {
+                name: "p".into(),
+                uid: "v".into(),
+            },
+        )),
     }))
 }
 
