@@ -1,6 +1,6 @@
 //! What every request shares: store, registry, time, dice and the authorizer. Nothing here knows HTTP.
 
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -10,6 +10,7 @@ use crate::access::{Attributes, Authorizer, Decision, User};
 use crate::object;
 use crate::options::{Clock, Random};
 use crate::registry::{Registry, Resource};
+use crate::security::Security;
 use crate::status::{Result, Status};
 use crate::store::{Entry, Error, Expect, Scan, Store, Write};
 
@@ -19,34 +20,28 @@ pub(crate) struct Cluster {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
     registry: RwLock<Arc<Registry>>,
-    authorizer: OnceLock<Arc<dyn Authorizer>>,
+    pub(crate) security: Security,
 }
 
 impl Cluster {
-    pub(crate) fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        random: Arc<dyn Random>,
+        security: Security,
+    ) -> Self {
         let registry = RwLock::new(Arc::new(Registry::builtin()));
         Self {
             store,
             clock,
             random,
             registry,
-            authorizer: OnceLock::new(),
+            security,
         }
-    }
-
-    /// Decides from now on who may do what; without it everyone may do everything.
-    pub(crate) fn set_authorizer(&self, authorizer: Arc<dyn Authorizer>) {
-        let _ = self.authorizer.set(authorizer);
     }
 
     pub(crate) fn authorize(&self, user: &User, attributes: &Attributes) -> Decision {
-        match self.authorizer.get() {
-            Some(authorizer) => authorizer.authorize(user, attributes),
-            None => Decision {
-                allowed: true,
-                reason: String::new(),
-            },
-        }
+        self.security.rbac.authorize(user, attributes)
     }
 
     pub(crate) fn registry(&self) -> Arc<Registry> {

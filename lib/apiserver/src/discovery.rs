@@ -4,17 +4,6 @@ use serde_json::{Value, json};
 
 use crate::registry::{Registry, Resource};
 
-const VERBS: &[&str] = &[
-    "create",
-    "delete",
-    "deletecollection",
-    "get",
-    "list",
-    "patch",
-    "update",
-    "watch",
-];
-
 /// `/api`.
 pub(crate) fn core_versions() -> Value {
     json!({
@@ -94,19 +83,18 @@ fn aggregated_resource(resource: &Resource) -> Value {
     let mut entry = json!({
         "resource": resource.plural,
         "responseKind": kind,
-        "scope": if resource.namespaced { "Namespaced" } else { "Cluster" },
+        "scope": scope(resource),
         "singularResource": resource.singular,
-        "verbs": verbs(resource),
+        "verbs": resource.verbs,
     });
-    if !resource.short_names.is_empty() {
-        entry["shortNames"] = json!(resource.short_names);
-    }
-    if !resource.categories.is_empty() {
-        entry["categories"] = json!(resource.categories);
-    }
-    let subresources: Vec<Value> = subresources(resource)
-        .into_iter()
-        .map(|(name, kind, verbs)| json!({"subresource": name, "responseKind": kind, "verbs": verbs}))
+    name_lists(resource, &mut entry);
+    let subresources: Vec<Value> = resource
+        .subresources
+        .iter()
+        .map(|sub| {
+            let kind = json!({"group": sub.group, "version": sub.version, "kind": sub.kind});
+            json!({"subresource": sub.name, "responseKind": kind, "verbs": sub.verbs})
+        })
         .collect();
     if !subresources.is_empty() {
         entry["subresources"] = subresources.into();
@@ -114,58 +102,41 @@ fn aggregated_resource(resource: &Resource) -> Value {
     entry
 }
 
-fn entries(resource: &Resource) -> Vec<Value> {
-    let mut entry = json!({
-        "name": resource.plural, "singularName": resource.singular, "namespaced": resource.namespaced,
-        "kind": resource.kind, "verbs": verbs(resource),
-    });
+fn scope(resource: &Resource) -> &'static str {
+    if resource.namespaced { "Namespaced" } else { "Cluster" }
+}
+
+fn name_lists(resource: &Resource, entry: &mut Value) {
     if !resource.short_names.is_empty() {
         entry["shortNames"] = json!(resource.short_names);
     }
     if !resource.categories.is_empty() {
         entry["categories"] = json!(resource.categories);
     }
+}
+
+fn entries(resource: &Resource) -> Vec<Value> {
+    let mut entry = json!({
+        "name": resource.plural, "singularName": resource.singular, "namespaced": resource.namespaced,
+        "kind": resource.kind, "verbs": resource.verbs,
+    });
+    name_lists(resource, &mut entry);
+    if !resource.hash.is_empty() {
+        entry["storageVersionHash"] = resource.hash.as_str().into();
+    }
     let mut list = vec![entry];
-    for (name, kind, verbs) in subresources(resource) {
+    for sub in &resource.subresources {
         let mut entry = json!({
-            "name": format!("{}/{name}", resource.plural), "singularName": "", "namespaced": resource.namespaced,
-            "kind": kind["kind"], "verbs": verbs,
+            "name": format!("{}/{}", resource.plural, sub.name), "singularName": "", "namespaced": resource.namespaced,
+            "kind": sub.kind, "verbs": sub.verbs,
         });
-        if kind["group"] != resource.group.as_str() || kind["version"] != resource.version.as_str() {
-            entry["group"] = kind["group"].clone();
-            entry["version"] = kind["version"].clone();
+        if sub.group != resource.group || sub.version != resource.version {
+            entry["group"] = sub.group.as_str().into();
+            entry["version"] = sub.version.as_str().into();
         }
         list.push(entry);
     }
     list
-}
-
-fn subresources(resource: &Resource) -> Vec<(&'static str, Value, &'static [&'static str])> {
-    let own = json!({"group": resource.group, "version": resource.version, "kind": resource.kind});
-    let mut list = Vec::new();
-    if resource.is("", "namespaces") {
-        list.push(("finalize", own.clone(), ["update"].as_slice()));
-    }
-    if resource.scale {
-        list.push((
-            "scale",
-            json!({"group": "autoscaling", "version": "v1", "kind": "Scale"}),
-            &["get", "patch", "update"],
-        ));
-    }
-    if resource.status {
-        list.push(("status", own, &["get", "patch", "update"]));
-    }
-    list
-}
-
-fn verbs(resource: &Resource) -> Vec<&'static str> {
-    let whole = !resource.is("", "namespaces");
-    VERBS
-        .iter()
-        .copied()
-        .filter(|verb| whole || *verb != "deletecollection")
-        .collect()
 }
 
 fn group_entry(registry: &Registry, name: &str) -> Value {

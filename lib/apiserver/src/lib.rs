@@ -17,6 +17,7 @@ mod definition;
 mod discovery;
 mod object;
 mod query;
+mod security;
 mod shell;
 mod verb;
 

@@ -9,7 +9,8 @@ use futures::future::BoxFuture;
 use crate::access::User;
 use crate::cluster::Cluster;
 use crate::options::Options;
-use crate::shell::Shell;
+use crate::security::Security;
+use crate::shell::{Listener, Shell};
 use crate::store::Store;
 use crate::store::memory::Memory;
 use crate::{definition, verb};
@@ -31,6 +32,9 @@ pub enum Error {
     /// The store in the data directory cannot be used.
     #[error("cannot open the store")]
     Store(#[source] crate::store::Error),
+    /// Keys, tokens or rights could not be set up.
+    #[error("cannot set up security")]
+    Security(#[source] crate::security::Error),
     /// What every cluster has could not be made.
     #[error("cannot prepare the cluster")]
     Prepare(#[source] Box<crate::status::Status>),
@@ -40,13 +44,14 @@ pub enum Error {
 #[derive(Clone)]
 pub struct Server {
     shell: Shell,
-    address: Option<SocketAddr>,
+    listener: Option<Listener>,
+    admin: Arc<str>,
 }
 
 impl std::fmt::Debug for Server {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Server")
-            .field("address", &self.address)
+            .field("address", &self.address())
             .finish_non_exhaustive()
     }
 }
@@ -65,12 +70,34 @@ impl Server {
     /// When the store cannot be opened or the address not be used.
     pub async fn start(options: Options) -> Result<Self, Error> {
         let store: Arc<dyn Store> = Arc::new(Memory::new(options.history));
-        let cluster = Arc::new(Cluster::new(store, options.clock, options.random));
+        let directory = options.data.as_ref().map(|data| data.join("pki"));
+        let Options {
+            clock, random, names, ..
+        } = &options;
+        let security = Security::open(directory.as_deref(), names, &store, clock, random).map_err(Error::Security)?;
+        let cluster = Arc::new(Cluster::new(store, options.clock, options.random, security));
         verb::ensure_defaults(&cluster).await.map_err(Error::Prepare)?;
         definition::serve_all(&cluster).map_err(Error::Prepare)?;
+        let shell = Shell { cluster };
+        let listener = match options.listen {
+            Some(address) => {
+                let started = Listener::start(address, shell.clone()).await;
+                Some(started.map_err(|source| Error::Listen { address, source })?)
+            }
+            None => None,
+        };
+        let admin = match &listener {
+            Some(listener) => {
+                let url = format!("https://{}", listener.address());
+                let kubeconfig = shell.cluster.security.pki.admin_kubeconfig(&url);
+                kubeconfig.map_err(|error| Error::Security(crate::security::Error::Pki(error)))?
+            }
+            None => String::new(),
+        };
         Ok(Self {
-            shell: Shell { cluster },
-            address: None,
+            shell,
+            listener,
+            admin: admin.into(),
         })
     }
 
@@ -86,18 +113,21 @@ impl Server {
     /// Where it listens, if it does.
     #[must_use]
     pub fn address(&self) -> Option<SocketAddr> {
-        self.address
+        self.listener.as_ref().map(Listener::address)
     }
 
     /// A kubeconfig with the administrator's credentials; empty if the server does not listen.
     #[must_use]
     pub fn admin_kubeconfig(&self) -> String {
-        String::new()
+        self.admin.to_string()
     }
 
     /// Stops listening, ends watches and companions, and closes the store.
     pub async fn shutdown(&self) {
         self.shell.cluster.store.history().end("");
+        if let Some(listener) = &self.listener {
+            listener.stop().await;
+        }
     }
 }
 

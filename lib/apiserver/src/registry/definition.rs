@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
-use super::{Custom, Resource};
+use super::{Custom, Resource, Subresource};
 use crate::crd;
 
 /// One resource per served version, in the order of the CRD; none before its names are accepted.
@@ -23,9 +26,11 @@ pub(super) fn resources(definition: &Value) -> Vec<Resource> {
             let name = text(&version["name"]);
             let schema = crd::Version::parse(definition, &name)?;
             let kind = text(&names["kind"]);
+            let group = text(&spec["group"]);
+            let subresources = subresources(&version["subresources"], &group, &name, &kind);
             Some(Resource {
-                group: text(&spec["group"]),
-                version: name,
+                group,
+                version: name.clone(),
                 list_kind: names["listKind"]
                     .as_str()
                     .map_or_else(|| format!("{kind}List"), str::to_owned),
@@ -35,8 +40,11 @@ pub(super) fn resources(definition: &Value) -> Vec<Resource> {
                 namespaced: spec["scope"] == "Namespaced",
                 short_names: texts(&names["shortNames"]),
                 categories: texts(&names["categories"]),
-                status: version["subresources"]["status"].is_object(),
-                scale: version["subresources"]["scale"].is_object(),
+                verbs: VERBS.iter().map(ToString::to_string).collect(),
+                status: subresources.iter().any(|sub| sub.name == "status"),
+                scale: subresources.iter().any(|sub| sub.name == "scale"),
+                subresources,
+                hash: hash(spec, &text(&names["kind"])),
                 custom: Some(Arc::new(Custom {
                     definition: definition.clone(),
                     version: version.clone(),
@@ -47,6 +55,54 @@ pub(super) fn resources(definition: &Value) -> Vec<Resource> {
             })
         })
         .collect()
+}
+
+/// What can be done with custom resources, in upstream's order.
+const VERBS: &[&str] = &[
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "create",
+    "update",
+    "watch",
+];
+
+fn subresources(given: &Value, group: &str, version: &str, kind: &str) -> Vec<Subresource> {
+    let verbs = || ["get", "patch", "update"].map(str::to_owned).to_vec();
+    let mut list = Vec::new();
+    if given["status"].is_object() {
+        let (group, version, kind) = (group.to_owned(), version.to_owned(), kind.to_owned());
+        list.push(Subresource {
+            name: "status".into(),
+            group,
+            version,
+            kind,
+            verbs: verbs(),
+        });
+    }
+    if given["scale"].is_object() {
+        let (group, version, kind) = ("autoscaling".into(), "v1".into(), "Scale".into());
+        list.push(Subresource {
+            name: "scale".into(),
+            group,
+            version,
+            kind,
+            verbs: verbs(),
+        });
+    }
+    list
+}
+
+/// The hash that tells clients when the stored form changes.
+fn hash(spec: &Value, kind: &str) -> String {
+    let versions = spec["versions"].as_array().into_iter().flatten();
+    let stored = versions.into_iter().find(|version| version["storage"] == true);
+    let version = stored.and_then(|version| version["name"].as_str()).unwrap_or_default();
+    let group = spec["group"].as_str().unwrap_or_default();
+    let digest = Sha256::digest(format!("{group}/{version}/{kind}"));
+    STANDARD.encode(&digest[..8])
 }
 
 fn established(definition: &Value) -> bool {

@@ -34,6 +34,12 @@ pub struct Resource {
     pub short_names: Vec<String>,
     /// Categories such as `all`.
     pub categories: Vec<String>,
+    /// What can be done with objects: `create`, `delete` and so on.
+    pub verbs: Vec<String>,
+    /// What else is served below an object.
+    pub subresources: Vec<Subresource>,
+    /// The hash discovery shows.
+    pub hash: String,
     /// Whether `/status` is served (and writes to the object itself keep the status).
     pub status: bool,
     /// Whether `/scale` is served.
@@ -44,6 +50,21 @@ pub struct Resource {
     pub id: u32,
     /// Revision since which it is served; watches from before are answered with 410.
     pub since: u64,
+}
+
+/// One subresource, such as `scale`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subresource {
+    /// Its name in paths.
+    pub name: String,
+    /// Group of the kind it answers with.
+    pub group: String,
+    /// Version of that kind.
+    pub version: String,
+    /// The kind it answers with.
+    pub kind: String,
+    /// What can be done with it.
+    pub verbs: Vec<String>,
 }
 
 /// What a CRD says about one of its versions.
@@ -89,6 +110,16 @@ impl Resource {
     #[must_use]
     pub fn key(&self, namespace: &str, name: &str) -> Arc<str> {
         format!("{}{name}", self.scope_in(if self.namespaced { namespace } else { "" })).into()
+    }
+
+    /// Whether a verb can be used on the resource or one of its subresources.
+    #[must_use]
+    pub fn allows(&self, subresource: &str, verb: &str) -> bool {
+        let verbs = match subresource {
+            "" => Some(&self.verbs),
+            name => self.subresources.iter().find(|sub| sub.name == name).map(|sub| &sub.verbs),
+        };
+        verbs.is_some_and(|verbs| verbs.iter().any(|other| other == verb))
     }
 
     /// Whether it is one built-in resource.

@@ -2,6 +2,7 @@
 //!
 //! Routing, content negotiation, authorization and output forms live here; what happens to objects does not.
 
+mod listen;
 mod negotiate;
 mod output;
 mod page;
@@ -9,5 +10,6 @@ mod respond;
 mod route;
 mod serve;
 
+pub(crate) use listen::Listener;
 pub use respond::Body;
 pub(crate) use serve::Shell;

@@ -100,11 +100,5 @@ pub(super) fn route(registry: &Registry, path: &str) -> Route {
 }
 
 fn served(resource: &Resource, subresource: &str) -> bool {
-    match subresource {
-        "" => true,
-        "status" => resource.status,
-        "scale" => resource.scale,
-        "finalize" => resource.is("", "namespaces"),
-        _ => false,
-    }
+    subresource.is_empty() || resource.subresources.iter().any(|sub| sub.name == subresource)
 }

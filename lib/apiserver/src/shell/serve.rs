@@ -11,11 +11,13 @@ use super::negotiate::{self, Encoding, Form, Shape};
 use super::respond::{self, Body};
 use super::route::{self, Route, Target};
 use super::{output, page};
-use crate::access::{Attributes, User};
+use crate::access::{Attributes, Authenticator, Peer, User};
+use crate::authn::impersonate;
+use crate::authz;
 use crate::cluster::Cluster;
 use crate::query::Query;
 use crate::status::{Result, Status};
-use crate::verb::{self, Answer, Content, Media, Request, Watch};
+use crate::verb::{self, Answer, Content, Request, Watch};
 
 /// Largest body that is read.
 const LARGEST_BODY: usize = 3 * 1024 * 1024;
@@ -30,6 +32,19 @@ pub(crate) struct Shell {
 }
 
 impl Shell {
+    /// Answers a request that came over a connection.
+    pub(crate) async fn receive<B>(&self, peer: &Peer, request: http::Request<B>) -> Response<Body>
+    where
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let (head, body) = request.into_parts();
+        match self.cluster.security.authenticator.authenticate(&head, peer) {
+            Ok(user) => self.handle(user, http::Request::from_parts(head, body)).await,
+            Err(status) => respond::refusal(&status, Encoding::Json),
+        }
+    }
+
     /// Answers a request of an authenticated user.
     pub(crate) async fn handle<B>(&self, user: User, request: http::Request<B>) -> Response<Body>
     where
@@ -47,7 +62,8 @@ impl Shell {
         })
     }
 
-    async fn answer(&self, user: User, head: &request::Parts, body: Bytes) -> Result<Response<Body>> {
+    async fn answer(&self, caller: User, head: &request::Parts, body: Bytes) -> Result<Response<Body>> {
+        let user = impersonate(&head.headers, &caller, &*self.cluster.security.rbac)?.unwrap_or(caller);
         let registry = self.cluster.registry();
         let query = Query::parse(head.uri.query().unwrap_or_default());
         match route::route(&registry, head.uri.path()) {
@@ -89,6 +105,9 @@ impl Shell {
             agent: agent.to_owned(),
         };
         let cluster = &self.cluster;
+        if let Some(answer) = verb::review(cluster, &request) {
+            return write(answer?, &form, head);
+        }
         let answer = match verb {
             "get" => verb::get(cluster, &request)?,
             "list" => verb::list(cluster, &request)?,
@@ -100,13 +119,8 @@ impl Shell {
                 verb::watch(cluster, &request)?
             }
             "create" => verb::create(cluster, &request).await?,
-            "update" => verb::update(cluster, &request).await?,
-            "patch" if !is_patch(request.media) => {
-                let mut status = Status::new(415, "UnsupportedMediaType", "415: Unsupported Media Type");
-                status.details = Some(crate::status::Details::default());
-                return Err(Box::new(status));
-            }
-            "patch" => verb::update(cluster, &request).await?,
+            "update" => verb::replace(cluster, &request).await?,
+            "patch" => verb::change(cluster, &request).await?,
             "delete" => verb::delete(cluster, &request).await?,
             "deletecollection" => verb::delete_collection(cluster, &request).await?,
             _ => return Err(Box::new(Status::method_not_allowed())),
@@ -123,7 +137,7 @@ impl Shell {
         if decision.allowed {
             Ok(())
         } else {
-            Err(Box::new(forbidden(user, attributes, &decision.reason)))
+            Err(Box::new(authz::forbidden(user, attributes, &decision.reason)))
         }
     }
 }
@@ -147,25 +161,24 @@ where
 fn verb_of(method: &Method, target: &Target, watching: bool) -> &'static str {
     let single = !target.name.is_empty();
     let collection = !single && (!target.resource.namespaced || !target.namespace.is_empty());
-    match (method.as_str(), single) {
+    let verb = match (method.as_str(), single) {
         ("GET", true) if target.watch => "watch",
         ("GET", true) => "get",
         ("GET", false) if watching => "watch",
         ("GET", false) => "list",
         ("POST", false) if collection => "create",
+        ("POST", true) if !target.subresource.is_empty() => "create",
         ("PUT", true) => "update",
-        ("PATCH", true) if target.subresource != "finalize" => "patch",
-        ("DELETE", true) if target.subresource.is_empty() => "delete",
-        ("DELETE", false) if collection && !target.resource.is("", "namespaces") => "deletecollection",
+        ("PATCH", true) => "patch",
+        ("DELETE", true) => "delete",
+        ("DELETE", false) if collection => "deletecollection",
         _ => "",
+    };
+    if target.resource.allows(&target.subresource, verb) {
+        verb
+    } else {
+        ""
     }
-}
-
-fn is_patch(media: Media) -> bool {
-    matches!(
-        media,
-        Media::JsonPatch | Media::MergePatch | Media::StrategicPatch | Media::ApplyPatch
-    )
 }
 
 fn attributes(target: &Target, verb: &str, path: &str) -> Attributes {
@@ -213,49 +226,6 @@ fn page_attributes(head: &request::Parts) -> Attributes {
             ..Attributes::default()
         },
     }
-}
-
-/// The refusal of what a user may not do, in upstream's words.
-fn forbidden(user: &User, attributes: &Attributes, reason: &str) -> Status {
-    let Attributes {
-        verb,
-        group,
-        resource,
-        subresource,
-        namespace,
-        name,
-        path,
-        ..
-    } = attributes;
-    let reason = if reason.is_empty() {
-        String::new()
-    } else {
-        format!(": {reason}")
-    };
-    if resource.is_empty() {
-        let mut status = Status::new(
-            403,
-            "Forbidden",
-            format!("forbidden: User {:?} cannot {verb} path {path:?}{reason}", user.name),
-        );
-        status.details = Some(crate::status::Details::default());
-        return status;
-    }
-    let full = if subresource.is_empty() {
-        resource.clone()
-    } else {
-        format!("{resource}/{subresource}")
-    };
-    let scope = if namespace.is_empty() {
-        "at the cluster scope".to_owned()
-    } else {
-        format!("in the namespace {namespace:?}")
-    };
-    let why = format!(
-        "User {:?} cannot {verb} resource {full:?} in API group {group:?} {scope}{reason}",
-        user.name
-    );
-    Status::forbidden(group, resource, name, &why)
 }
 
 fn write(answer: Answer, form: &Form, head: &request::Parts) -> Result<Response<Body>> {

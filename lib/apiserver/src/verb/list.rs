@@ -8,7 +8,7 @@ use super::selection::{self, Selection};
 use super::{Answer, Content, List, Request, scale};
 use crate::cluster::{Cluster, failure};
 use crate::status::{Cause, Details, Result, Status};
-use crate::store::{Entry, Error, Scan};
+use crate::store::{Error, Scan};
 
 /// Pages of a scan that looks for matches of a selector.
 const CHUNK: usize = 500;
@@ -208,12 +208,4 @@ fn read_token(token: &str) -> Result<(u64, String)> {
             "continue key is not valid: illegal base64 data or JSON",
         ))
     })
-}
-
-/// What a list without a request shows; for verbs that act on collections.
-pub(super) fn entries(answer: Answer) -> Vec<Entry> {
-    match answer.content {
-        Content::List(list) => list.entries,
-        _ => Vec::new(),
-    }
 }

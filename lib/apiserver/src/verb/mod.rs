@@ -4,6 +4,7 @@
 //! Mirrors upstream's generic registry store with its REST strategies.
 
 mod access;
+mod bootstrap;
 mod create;
 
 mod delete;
@@ -11,6 +12,7 @@ mod intake;
 mod list;
 mod namespace;
 mod patch;
+mod review;
 mod scale;
 mod selection;
 mod strategy;
@@ -33,8 +35,9 @@ pub(crate) use create::create;
 pub(crate) use delete::{delete, delete_collection};
 
 pub(crate) use list::{get, list};
-pub(crate) use namespace::ensure_defaults;
-pub(crate) use update::update;
+pub(crate) use bootstrap::ensure_defaults;
+pub(crate) use review::review;
+pub(crate) use update::{patch as change, replace};
 pub(crate) use watch::{Change, Item, Watch, watch};
 
 /// How a body is written.

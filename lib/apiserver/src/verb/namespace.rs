@@ -1,32 +1,15 @@
-//! Namespaces as a condition for creating things in them, and the ones that always exist.
+//! Namespaces as a condition for creating things in them, and the ones that may not go.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::Request;
 use super::access::terminating;
-use super::strategy;
 use crate::cluster::Cluster;
 use crate::object;
 use crate::status::{Cause, Result, Status};
-use crate::store::Expect;
-
-/// Namespaces that a server makes by itself.
-const DEFAULTS: &[&str] = &["default", "kube-node-lease", "kube-public", "kube-system"];
 
 /// Namespaces that may not be deleted.
 const PROTECTED: &[&str] = &["default", "kube-public", "kube-system"];
-
-/// Makes the namespaces that every cluster has.
-pub(crate) async fn ensure_defaults(cluster: &Cluster) -> Result<()> {
-    let resource = cluster.builtin("", "v1", "namespaces")?;
-    for name in DEFAULTS {
-        let mut namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
-        strategy::found(cluster, &resource, &mut namespace);
-        // Being there already is fine.
-        let _ = cluster.put(&resource.key("", name), Expect::Absent, &namespace).await?;
-    }
-    Ok(())
-}
 
 /// Refuses to delete what the cluster cannot do without.
 pub(super) fn check_protected(request: &Request) -> Result<()> {

@@ -23,12 +23,18 @@ enum Change {
     Apply(Value),
 }
 
-/// Updates the object of the request.
-pub(crate) async fn update(cluster: &Cluster, request: &Request) -> Result<Answer> {
-    let patching = !matches!(
-        request.media,
-        Media::Json | Media::Yaml | Media::Protobuf | Media::Unknown
-    );
+/// Replaces the object of the request.
+pub(crate) async fn replace(cluster: &Cluster, request: &Request) -> Result<Answer> {
+    update(cluster, request, false).await
+}
+
+/// Patches or applies the object of the request.
+pub(crate) async fn patch(cluster: &Cluster, request: &Request) -> Result<Answer> {
+    patch::check_media(request)?;
+    update(cluster, request, true).await
+}
+
+async fn update(cluster: &Cluster, request: &Request, patching: bool) -> Result<Answer> {
     let options = if patching { "PatchOptions" } else { "UpdateOptions" };
     let dry_run = request.dry_run(options)?;
     if request.subresource == "scale" {
@@ -118,6 +124,7 @@ fn next(cluster: &Cluster, request: &Request, live: &Value, change: &Change) -> 
         Change::Whole(object) => Ok(object.clone()),
         Change::Patch(patch) => {
             let object = patch::patched(request, live, patch)?;
+            patch::check_result(request, &object)?;
             intake::check_name(request, &object)?;
             Ok(object)
         }
