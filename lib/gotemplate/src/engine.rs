@@ -1,48 +1,116 @@
-//! The one-call use: options, then text in, text out.
+//! The one-call use: options, then text in, text out; and the stack every execution gets.
 
-use std::marker::PhantomData;
+use std::rc::Rc;
 
+use crate::budget::{self, Limits};
+use crate::builtin;
 use crate::error::Error;
+use crate::function::Functions;
+use crate::json;
+use crate::lex::Delims;
+use crate::machine::{Machine, MissingKey};
 
-/// Functions a template may call, by name.
-#[derive(Clone, Default)]
-pub struct Functions<'a> {
-    closures: PhantomData<&'a ()>,
-}
+/// Bytes of stack for an execution. Each level of nesting takes some kilobytes in a debug build; the limit on depth
+/// (`Limits::depth`) is reached long before this. Only touched pages are real memory.
+const STACK: usize = 256 << 20;
 
 /// A configured renderer; cheap to clone, can be shared between threads.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Engine<'a> {
+    delims: Delims,
+    missing: MissingKey,
     functions: Functions<'a>,
+    limits: Limits,
+}
+
+impl Default for Engine<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl<'a> Engine<'a> {
     /// Delimiters `{{` and `}}`, missing keys print `<no value>`, only Go's own functions.
     pub fn new() -> Self {
-        Self::default()
+        Self {
+            delims: Delims::default(),
+            missing: MissingKey::Default,
+            functions: builtin::functions(),
+            limits: Limits::default(),
+        }
     }
 
     /// Other delimiters.
     #[must_use]
-    pub fn delims(self, _left: &str, _right: &str) -> Self {
+    pub fn delims(mut self, left: &str, right: &str) -> Self {
+        self.delims = Delims { left: left.into(), right: right.into() };
         self
     }
 
     /// A missing map key is an error.
     #[must_use]
     pub fn missing_key_error(self) -> Self {
+        self.missing_key(MissingKey::Error)
+    }
+
+    /// What a missing map key is.
+    #[must_use]
+    pub fn missing_key(mut self, missing: MissingKey) -> Self {
+        self.missing = missing;
         self
     }
 
     /// Adds functions; later ones replace earlier ones of the same name.
     #[must_use]
     pub fn functions(mut self, functions: Functions<'a>) -> Self {
-        self.functions = functions;
+        self.functions = self.functions.and(functions);
+        self
+    }
+
+    /// Other limits than the default ones.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
         self
     }
 
     /// Renders one text with `data` as dot. Numbers in `data` are float64, as from a values file.
-    pub fn render(&self, _name: &str, text: &str, _data: &serde_json::Value) -> Result<String, Error> {
-        Ok(text.to_owned())
+    ///
+    /// # Errors
+    /// The text is no template, or its execution stopped.
+    pub fn render(&self, name: &str, text: &str, data: &serde_json::Value) -> Result<String, Error> {
+        if !text.contains(&self.delims.left) {
+            return Ok(text.to_owned());
+        }
+        self.run(|machine| {
+            machine.parse(name, text)?;
+            machine.execute(name, json::from_json(data))
+        })
+    }
+
+    /// Runs `work` with a fresh machine on a thread whose stack holds every allowed nesting. Values made inside do not
+    /// outlive it.
+    ///
+    /// # Errors
+    /// What `work` returns; or the thread could not be started.
+    pub fn run<T: Send>(&self, work: impl FnOnce(&mut Machine<'a>) -> Result<T, Error> + Send) -> Result<T, Error>
+    where
+        Self: Sync,
+    {
+        let body = || {
+            budget::without_leaks(|| {
+                let functions = Rc::new(self.functions.clone());
+                let mut machine = Machine::new(functions, self.missing, self.delims.clone(), self.limits);
+                work(&mut machine)
+            })
+        };
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().name("template".into()).stack_size(STACK).spawn_scoped(scope, body);
+            let stopped = || Error::Template { message: "the execution's thread stopped".into() };
+            match thread {
+                Ok(handle) => handle.join().unwrap_or_else(|_| Err(stopped())),
+                Err(_) => Err(stopped()),
+            }
+        })
     }
 }

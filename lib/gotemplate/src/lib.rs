@@ -1,12 +1,42 @@
 //! Go's `text/template` as a library: template text and a tree of values become text, with Go's typing, Go's
-//! printing and Go's error messages.
+//! printing and Go's error messages; and the functions of the sprig library.
 //!
-//! It never reads a file, a clock-independent environment or the network, and it is bounded: steps, output and
-//! nesting have limits, because the template may come from somebody who means harm.
+//! It never reads a file or talks to the network, and it is bounded: steps, output and nesting have limits, because
+//! the template may come from somebody who means harm.
+
+mod lex;
+mod quote;
+
+mod ast;
+mod parse;
+
+mod template;
+
+pub mod budget;
+mod eval;
+pub mod machine;
+
+mod builtin;
+mod compare;
+pub mod failure;
+pub mod function;
+pub mod number;
+mod print;
+
+pub mod json;
+pub mod object;
+pub mod value;
 
 pub mod engine;
 pub mod error;
+
+pub mod semver;
 pub mod sprig;
 
-pub use engine::Engine;
-pub use error::Error;
+pub use crate::engine::Engine;
+pub use crate::error::Error;
+pub use crate::failure::Failure;
+pub use crate::function::{Functions, Signature};
+pub use crate::machine::{Machine, MissingKey};
+pub use crate::object::GoObject;
+pub use crate::value::{List, Map, Value};

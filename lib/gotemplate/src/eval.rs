@@ -1,0 +1,381 @@
+//! Evaluates pipelines, commands, fields and calls.
+//!
+//! Upstream concept: the expression half of `text/template`'s execution: how a field is found, when an argument fits
+//! a parameter, and what the error says when it does not.
+
+use std::rc::Rc;
+
+use crate::ast::{Command, Expr, ExprKind, Pipe};
+use crate::error::Error;
+use crate::failure::Failure;
+use crate::function::{Body, Param, Signature};
+use crate::machine::{At, Machine, MissingKey, Slot};
+use crate::object::Kind;
+use crate::quote;
+use crate::value::{Element, List, Map, MapType, Value};
+
+type Step<T> = Result<T, Box<Error>>;
+
+/// What is called, and where an error of the call stands.
+struct Callee<'c> {
+    name: &'c str,
+    at: At,
+    signature: &'c Signature,
+}
+
+impl Machine<'_> {
+    pub(crate) fn pipeline(&mut self, dot: &Slot, pipe: &Rc<Pipe>) -> Step<Value> {
+        self.enter()?;
+        self.stand(At::Pipe(Rc::clone(pipe)));
+        let mut value = None;
+        for command in &pipe.commands {
+            let mut result = self.command(dot, command, value.take())?.value;
+            if matches!(result, Value::Nil) {
+                result = Value::Missing;
+            }
+            value = Some(result);
+        }
+        self.leave();
+        let value = value.unwrap_or_default();
+        for name in &pipe.declared {
+            if pipe.assigns {
+                self.assign(name, value.clone().into());
+            } else {
+                self.declare(name, value.clone());
+            }
+        }
+        Ok(value)
+    }
+
+    fn command(&mut self, dot: &Slot, command: &Rc<Command>, last: Option<Value>) -> Step<Slot> {
+        self.charge(1)?;
+        let Some(first) = command.args.first() else {
+            return Ok(Value::Missing.into());
+        };
+        match &first.kind {
+            ExprKind::Field(_) | ExprKind::Chain(..) => self.operand(dot, first, &command.args[1..], last),
+            ExprKind::Variable(_, names) if !names.is_empty() => {
+                self.operand(dot, first, &command.args[1..], last)
+            }
+            ExprKind::Function(name) => {
+                self.stand(At::Expr(Rc::clone(first)));
+                let at = At::Command(Rc::clone(command));
+                self.function(dot, name, at, &command.args[1..], last).map(Slot::from)
+            }
+            ExprKind::Pipe(pipe) => {
+                self.no_arguments(first, &command.args[1..], last.as_ref())?;
+                self.pipeline(dot, pipe).map(Slot::from)
+            }
+            _ => {
+                self.stand(At::Expr(Rc::clone(first)));
+                self.no_arguments(first, &command.args[1..], last.as_ref())?;
+                match &first.kind {
+                    ExprKind::Nil => Err(self.fail("nil is not a command")),
+                    _ => self.operand(dot, first, &[], None),
+                }
+            }
+        }
+    }
+
+    fn no_arguments(&self, first: &Expr, args: &[Rc<Expr>], last: Option<&Value>) -> Step<()> {
+        if args.is_empty() && last.is_none() {
+            return Ok(());
+        }
+        Err(self.fail(format!("can't give argument to non-function {first}")))
+    }
+
+    /// The value of an expression that is not a whole command.
+    fn operand(&mut self, dot: &Slot, expr: &Rc<Expr>, args: &[Rc<Expr>], last: Option<Value>) -> Step<Slot> {
+        self.stand(At::Expr(Rc::clone(expr)));
+        match &expr.kind {
+            ExprKind::Dot => Ok(dot.clone()),
+            ExprKind::Nil => Ok(Value::Nil.into()),
+            ExprKind::Bool(value) => Ok(Value::Bool(*value).into()),
+            ExprKind::Str { value, .. } => Ok(Value::Str(Rc::clone(value)).into()),
+            ExprKind::Number { value, text } => match value.untyped() {
+                Some(value) => Ok(value.into()),
+                None => Err(self.fail(format!("{text} overflows int"))),
+            },
+            ExprKind::Field(names) => self.fields(dot, dot.clone(), expr, names, (args, last)),
+            ExprKind::Variable(name, names) => {
+                let Some(slot) = self.variable(name) else {
+                    return Err(self.fail(format!("undefined variable: {name}")));
+                };
+                if names.is_empty() { Ok(slot) } else { self.fields(dot, slot, expr, names, (args, last)) }
+            }
+            ExprKind::Function(name) => {
+                self.function(dot, name, At::Expr(Rc::clone(expr)), args, last).map(Slot::from)
+            }
+            ExprKind::Pipe(pipe) => self.pipeline(dot, pipe).map(Slot::from),
+            ExprKind::Chain(inner, names) => {
+                if matches!(inner.kind, ExprKind::Nil) {
+                    return Err(self.fail("indirection through explicit nil"));
+                }
+                let value = self.argument(dot, Param::Raw, inner)?;
+                self.stand(At::Expr(Rc::clone(expr)));
+                self.fields(dot, value.into(), expr, names, (args, last))
+            }
+        }
+    }
+
+    fn fields(
+        &mut self,
+        dot: &Slot,
+        receiver: Slot,
+        expr: &Rc<Expr>,
+        names: &[Rc<str>],
+        (args, last): (&[Rc<Expr>], Option<Value>),
+    ) -> Step<Slot> {
+        let Some((name, path)) = names.split_last() else {
+            return Ok(receiver);
+        };
+        let mut receiver = receiver;
+        for name in path {
+            receiver = self.field(dot, receiver, expr, name, (&[], None))?;
+        }
+        self.field(dot, receiver, expr, name, (args, last))
+    }
+
+    fn field(
+        &mut self,
+        dot: &Slot,
+        receiver: Slot,
+        expr: &Rc<Expr>,
+        name: &Rc<str>,
+        (args, last): (&[Rc<Expr>], Option<Value>),
+    ) -> Step<Slot> {
+        let has_arguments = !args.is_empty() || last.is_some();
+        match &receiver.value {
+            Value::Missing if self.missing == MissingKey::Error => {
+                Err(self.fail(format!("nil data; no entry for key {}", quote::quote(name))))
+            }
+            Value::Missing => Ok(Value::Missing.into()),
+            Value::Nil => Err(self.fail(format!("nil pointer evaluating interface {{}}.{name}"))),
+            Value::Object(object) => {
+                if let Some(signature) = object.method(name) {
+                    let callee = Callee { name, at: At::Expr(Rc::clone(expr)), signature: &signature };
+                    let args = self.arguments(dot, &callee, args, last)?;
+                    self.stand(At::Expr(Rc::clone(expr)));
+                    let result = object.call(self, name, &args);
+                    return self.finish(name, result).map(Slot::from);
+                }
+                match (object.field(name), object.kind()) {
+                    (_, Kind::Map) if has_arguments => {
+                        Err(self.fail(format!("{name} is not a method but has arguments")))
+                    }
+                    (Some(_), _) if has_arguments => {
+                        Err(self.fail(format!("{name} has arguments but cannot be invoked as function")))
+                    }
+                    (Some(value), _) => Ok(value.into()),
+                    (None, Kind::Map) => self.absent(name, Value::Nil),
+                    (None, _) => {
+                        Err(self.fail(format!("can't evaluate field {name} in type {}", object.type_name())))
+                    }
+                }
+            }
+            Value::Map(map) => {
+                if has_arguments {
+                    return Err(self.fail(format!("{name} is not a method but has arguments")));
+                }
+                match map.get(name) {
+                    Some(Value::Missing) => Ok(Slot { value: Value::Nil, boxed: true }),
+                    Some(value) => Ok(Slot { value, boxed: map.kind() != MapType::Str }),
+                    None if map.kind() == MapType::Str => self.absent(name, Value::str("")),
+                    None => self.absent(name, Value::Nil),
+                }
+            }
+            other => {
+                let type_name = if receiver.boxed { "interface {}".into() } else { other.type_name() };
+                Err(self.fail(format!("can't evaluate field {name} in type {type_name}")))
+            }
+        }
+    }
+
+    fn absent(&self, name: &str, zero: Value) -> Step<Slot> {
+        match self.missing {
+            MissingKey::Default => Ok(Value::Missing.into()),
+            MissingKey::Zero => Ok(Slot { value: zero, boxed: true }),
+            MissingKey::Error => Err(self.fail(format!("map has no entry for key {}", quote::quote(name)))),
+        }
+    }
+
+    fn function(&mut self, dot: &Slot, name: &str, at: At, args: &[Rc<Expr>], last: Option<Value>) -> Step<Value> {
+        let Some(function) = self.functions.find(name) else {
+            return Err(self.fail(format!("{} is not a defined function", quote::quote(name))));
+        };
+        let callee = Callee { name, at: at.clone(), signature: &function.signature };
+        if name == "and" || name == "or" {
+            return self.short_circuit(dot, &callee, args, last);
+        }
+        let values = self.arguments(dot, &callee, args, last)?;
+        self.charge(values.iter().map(cost).sum())?;
+        self.stand(at.clone());
+        let result = match &function.body {
+            Body::Native(native) => native(self, &values),
+            Body::Closure(closure) => closure(self, &values),
+        };
+        self.stand(at);
+        self.finish(name, result)
+    }
+
+    fn finish(&mut self, name: &str, result: Result<Value, Failure>) -> Step<Value> {
+        let value = result.map_err(|failure| self.call_failed(name, failure))?;
+        let made = match &value {
+            Value::Str(text) => text.len(),
+            Value::List(list) => list.len() * 32,
+            Value::Map(map) => map.len() * 32,
+            _ => 0,
+        };
+        self.budget.text(made).map_err(|failure| self.call_failed(name, failure))?;
+        Ok(value)
+    }
+
+    fn short_circuit(
+        &mut self,
+        dot: &Slot,
+        callee: &Callee<'_>,
+        args: &[Rc<Expr>],
+        last: Option<Value>,
+    ) -> Step<Value> {
+        self.count(callee, args.len(), last.is_some())?;
+        let mut value = Value::Missing;
+        for arg in args {
+            value = self.argument(dot, Param::Raw, arg)?;
+            if value.truth() == (callee.name == "or") {
+                return Ok(value);
+            }
+        }
+        Ok(last.unwrap_or(value))
+    }
+
+    fn count(&self, callee: &Callee<'_>, written: usize, piped: bool) -> Step<()> {
+        let given = written + usize::from(piped);
+        let fixed = callee.signature.params.len();
+        let name = callee.name;
+        if callee.signature.rest.is_some() {
+            if given < fixed {
+                return Err(self.fail(format!("wrong number of args for {name}: want at least {fixed} got {written}")));
+            }
+        } else if given != fixed {
+            return Err(self.fail(format!("wrong number of args for {name}: want {fixed} got {given}")));
+        }
+        Ok(())
+    }
+
+    fn arguments(
+        &mut self,
+        dot: &Slot,
+        callee: &Callee<'_>,
+        args: &[Rc<Expr>],
+        last: Option<Value>,
+    ) -> Step<Vec<Value>> {
+        self.count(callee, args.len(), last.is_some())?;
+        let param = |index: usize| {
+            callee.signature.params.get(index).copied().or(callee.signature.rest).unwrap_or(Param::Any)
+        };
+        let mut values = Vec::with_capacity(args.len() + 1);
+        for (index, arg) in args.iter().enumerate() {
+            values.push(self.argument(dot, param(index), arg)?);
+        }
+        if let Some(last) = last {
+            values.push(self.fit(last, param(args.len()))?);
+        }
+        self.stand(callee.at.clone());
+        Ok(values)
+    }
+
+    /// Evaluates an argument for a parameter.
+    fn argument(&mut self, dot: &Slot, param: Param, expr: &Rc<Expr>) -> Step<Value> {
+        self.stand(At::Expr(Rc::clone(expr)));
+        match &expr.kind {
+            ExprKind::Nil => match param {
+                Param::Str | Param::Int | Param::Int64 | Param::Float | Param::Bool => {
+                    Err(self.fail(format!("cannot assign nil to {}", param.name())))
+                }
+                _ => self.fit(Value::Nil, if param == Param::Raw { Param::Raw } else { Param::Any }),
+            },
+            ExprKind::Bool(_) | ExprKind::Str { .. } | ExprKind::Number { .. } => self.literal(param, expr),
+            _ => {
+                let value = self.operand(dot, expr, &[], None)?.value;
+                self.fit(value, param)
+            }
+        }
+    }
+
+    fn literal(&mut self, param: Param, expr: &Rc<Expr>) -> Step<Value> {
+        let wanted = match (param, &expr.kind) {
+            (Param::Any | Param::Raw, ExprKind::Bool(value)) | (Param::Bool, ExprKind::Bool(value)) => {
+                return Ok(Value::Bool(*value));
+            }
+            (Param::Any | Param::Raw | Param::Str, ExprKind::Str { value, .. }) => {
+                return Ok(Value::Str(Rc::clone(value)));
+            }
+            (Param::Any | Param::Raw, ExprKind::Number { value, text }) => {
+                return value.untyped().ok_or_else(|| self.fail(format!("{text} overflows int")));
+            }
+            (Param::Int | Param::Int64, ExprKind::Number { value, .. }) => {
+                if let Some(int) = value.int {
+                    return Ok(if param == Param::Int { Value::Int(int) } else { Value::Int64(int) });
+                }
+                "integer"
+            }
+            (Param::Float, ExprKind::Number { value, .. }) => {
+                if let Some(float) = value.float {
+                    return Ok(Value::Float(float));
+                }
+                "float"
+            }
+            (Param::Bool, _) => "bool",
+            (Param::Str, _) => "string",
+            (Param::Int | Param::Int64, _) => "integer",
+            (Param::Float, _) => "float",
+            _ => return Err(self.fail(format!("can't handle {expr} for arg of type {}", param.name()))),
+        };
+        Err(self.fail(format!("expected {wanted}; found {expr}")))
+    }
+
+    /// Whether a value may be passed for a parameter.
+    fn fit(&mut self, value: Value, param: Param) -> Step<Value> {
+        let fits = match (&value, param) {
+            (Value::Missing, Param::Any) => return Ok(Value::Nil),
+            (_, Param::Any | Param::Raw) => true,
+            (Value::Missing, Param::Map | Param::StrMap) => return Ok(Map::new().into()),
+            (Value::Missing, Param::List) => return Ok(List::new(Vec::new()).into()),
+            (Value::Missing, Param::Strs) => return Ok(List::typed(Element::Str, Vec::new()).into()),
+            (Value::Missing, Param::Never) => return Ok(Value::Nil),
+            (Value::Missing, _) => {
+                return Err(self.fail(format!("invalid value; expected {}", param.name())));
+            }
+            (Value::Nil, _) => {
+                let message = format!("wrong type for value; expected {}; got interface {{}}", param.name());
+                return Err(self.fail(message));
+            }
+            (Value::Str(_), Param::Str)
+            | (Value::Int(_), Param::Int)
+            | (Value::Int64(_), Param::Int64)
+            | (Value::Float(_), Param::Float)
+            | (Value::Bool(_), Param::Bool) => true,
+            (Value::Map(map), Param::Map) => map.kind() != MapType::Str,
+            (Value::Map(map), Param::StrMap) => map.kind() == MapType::Str,
+            (Value::List(list), Param::List) => list.element() == Element::Any,
+            (Value::List(list), Param::Strs) => list.element() == Element::Str,
+            _ => false,
+        };
+        if fits {
+            return Ok(value);
+        }
+        let got = value.type_name();
+        Err(self.fail(format!("wrong type for value; expected {}; got {got}", param.name())))
+    }
+}
+
+/// Units of work that reading an argument may cost a function.
+fn cost(value: &Value) -> u64 {
+    match value {
+        Value::Str(text) => text.len() as u64 / 64,
+        Value::List(list) => list.len() as u64 / 8,
+        Value::Map(map) => map.len() as u64 / 8,
+        _ => 0,
+    }
+}
+

@@ -1,0 +1,39 @@
+//! Why a function failed, before it is known where in the template it was called.
+
+use crate::error::Error;
+
+/// A function's error.
+#[derive(Debug)]
+pub enum Failure {
+    /// A message of the function's own.
+    Message(String),
+    /// A template that the function ran failed; Go prints the inner error after the outer one.
+    Template(Box<Error>),
+    /// A limit of the machine was reached: nothing may go on.
+    Limit(String),
+}
+
+impl Failure {
+    /// A failure with this message.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self::Message(message.into())
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Template(Box::new(error))
+    }
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self::Message(message)
+    }
+}
+
+impl From<&str> for Failure {
+    fn from(message: &str) -> Self {
+        Self::Message(message.to_owned())
+    }
+}

@@ -1,0 +1,98 @@
+//! Values to and from JSON, with bounds on depth and number of nodes: a value tied into itself, or one that shares a
+//! part many times, must not be followed for ever.
+
+use serde_json::Value as Json;
+
+use crate::failure::Failure;
+use crate::object::Kind;
+use crate::value::{Element, List, Map, Value};
+
+/// Nesting at which conversion gives up.
+const MAX_DEPTH: usize = 1_000;
+
+/// Nodes at which conversion gives up.
+const MAX_NODES: usize = 4_000_000;
+
+/// A template value for JSON data; every number becomes a float64.
+pub fn from_json(json: &Json) -> Value {
+    match json {
+        Json::Null => Value::Nil,
+        Json::Bool(value) => Value::Bool(*value),
+        Json::Number(number) => Value::Float(number.as_f64().unwrap_or(0.0)),
+        Json::String(text) => Value::str(text),
+        Json::Array(items) => Value::from(items.iter().map(from_json).collect::<Vec<_>>()),
+        Json::Object(entries) => {
+            let map = Map::new();
+            for (key, value) in entries {
+                map.insert(key, from_json(value));
+            }
+            map.into()
+        }
+    }
+}
+
+/// JSON data for a template value. A float that is a whole number becomes an integer where it fits, as in Go's JSON.
+///
+/// # Errors
+/// The value contains a number that JSON has no form for, or is too deep or too large.
+pub fn to_json(value: &Value) -> Result<Json, Failure> {
+    Converter { nodes: 0 }.value(value, 0)
+}
+
+struct Converter {
+    nodes: usize,
+}
+
+impl Converter {
+    fn value(&mut self, value: &Value, depth: usize) -> Result<Json, Failure> {
+        self.nodes += 1;
+        if depth > MAX_DEPTH {
+            return Err("json: unsupported value: encountered a cycle".into());
+        }
+        if self.nodes > MAX_NODES {
+            return Err(Failure::Limit(format!("a value of more than {MAX_NODES} nodes")));
+        }
+        Ok(match value {
+            Value::Missing | Value::Nil => Json::Null,
+            Value::Bool(value) => Json::Bool(*value),
+            Value::Int(number) | Value::Int64(number) | Value::Sized(_, number) => Json::from(*number),
+            Value::Uint(number) => Json::from(*number),
+            Value::Float(number) => goyaml::number::from_f64(*number).ok_or_else(|| {
+                Failure::new(format!("json: unsupported value: {}", crate::number::general(*number, None)))
+            })?,
+            Value::Str(text) => Json::String(text.to_string()),
+            Value::List(list) if list.element() == Element::Byte => {
+                let bytes: Vec<u8> =
+                    list.to_vec().iter().filter_map(|item| u8::try_from(item.as_integer()?).ok()).collect();
+                Json::String(base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes))
+            }
+            Value::List(list) => self.list(list, depth)?,
+            Value::Map(map) => {
+                let mut object = serde_json::Map::new();
+                for (key, value) in map.to_vec() {
+                    object.insert(key.to_string(), self.value(&value, depth + 1)?);
+                }
+                Json::Object(object)
+            }
+            Value::Object(object) => {
+                if let Some(value) = object.json() {
+                    return self.value(&value, depth + 1);
+                }
+                if object.kind() == Kind::Func {
+                    return Err(Failure::new(format!("json: unsupported type: {}", object.type_name())));
+                }
+                let mut entries = serde_json::Map::new();
+                for (key, value) in object.entries() {
+                    let key = key.as_str().map_or_else(|| crate::print::shown(&key), str::to_owned);
+                    entries.insert(key, self.value(&value, depth + 1)?);
+                }
+                Json::Object(entries)
+            }
+        })
+    }
+
+    fn list(&mut self, list: &List, depth: usize) -> Result<Json, Failure> {
+        let items = list.to_vec();
+        Ok(Json::Array(items.iter().map(|item| self.value(item, depth + 1)).collect::<Result<_, _>>()?))
+    }
+}

@@ -1,0 +1,446 @@
+//! Template text becomes tokens with byte positions: text between actions, and inside actions words, numbers,
+//! strings and punctuation. Trim markers and comments are consumed here.
+//!
+//! Upstream concept: the scanner of Go's `text/template/parse`. It never fails itself: what cannot be read is one last
+//! error token, which the parser reports when it gets there.
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Error,
+    Text,
+    Left,
+    Right,
+    OpenParen,
+    CloseParen,
+    Pipe,
+    Space,
+    Dot,
+    Field,
+    Variable,
+    Identifier,
+    Bool,
+    Number,
+    Char,
+    Str,
+    RawStr,
+    Declare,
+    Assign,
+    Comma,
+    Other,
+    Keyword(Keyword),
+    End,
+}
+
+/// Words with a meaning of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keyword {
+    Block,
+    Break,
+    Continue,
+    Define,
+    Else,
+    End,
+    If,
+    Nil,
+    Range,
+    Template,
+    With,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Token {
+    pub(crate) kind: Kind,
+    /// Byte position in the template text.
+    pub(crate) pos: usize,
+    /// Line, from 1.
+    pub(crate) line: usize,
+    /// The token's text; of an error, its message.
+    pub(crate) text: String,
+}
+
+impl Token {
+    /// How error messages quote a token.
+    pub(crate) fn shown(&self) -> String {
+        match self.kind {
+            Kind::End => "EOF".into(),
+            Kind::Error => self.text.clone(),
+            Kind::Keyword(_) => format!("<{}>", self.text),
+            _ if self.text.len() > 10 => {
+                let cut: String = self.text.chars().take(10).collect();
+                format!("{}...", crate::quote::quote(&cut))
+            }
+            _ => crate::quote::quote(&self.text),
+        }
+    }
+}
+
+/// Delimiters of actions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Delims {
+    pub(crate) left: String,
+    pub(crate) right: String,
+}
+
+impl Default for Delims {
+    fn default() -> Self {
+        Self { left: "{{".into(), right: "}}".into() }
+    }
+}
+
+/// Reads all tokens of `input`; the last one is `End` or `Error`.
+pub(crate) fn tokens(input: &str, delims: &Delims) -> Vec<Token> {
+    let mut lexer = Lexer { input, delims, pos: 0, counted: 0, line: 1, out: Vec::new(), parens: 0 };
+    if let Err(message) = lexer.run() {
+        let pos = lexer.pos.min(input.len());
+        lexer.push_text(Kind::Error, pos, message);
+    }
+    lexer.out
+}
+
+struct Lexer<'t> {
+    input: &'t str,
+    delims: &'t Delims,
+    pos: usize,
+    /// Up to where newlines have been counted, and the line there.
+    counted: usize,
+    line: usize,
+    out: Vec<Token>,
+    parens: usize,
+}
+
+type Step<T> = Result<T, String>;
+
+const SPACES: &[char] = &[' ', '\t', '\r', '\n'];
+
+impl<'t> Lexer<'t> {
+    fn rest(&self) -> &'t str {
+        self.input.get(self.pos..).unwrap_or("")
+    }
+
+    fn line_at(&mut self, pos: usize) -> usize {
+        if pos >= self.counted {
+            let passed = self.input.get(self.counted..pos).unwrap_or("");
+            self.line += passed.bytes().filter(|byte| *byte == b'\n').count();
+            self.counted = pos;
+            return self.line;
+        }
+        1 + self.input.get(..pos).unwrap_or("").bytes().filter(|byte| *byte == b'\n').count()
+    }
+
+    fn push_text(&mut self, kind: Kind, pos: usize, text: String) {
+        let line = self.line_at(pos);
+        self.out.push(Token { kind, pos, line, text });
+    }
+
+    /// Makes the next `len` bytes a token.
+    fn push(&mut self, kind: Kind, len: usize) {
+        let text = self.rest().get(..len).unwrap_or("").to_owned();
+        let pos = self.pos;
+        self.pos += len;
+        self.push_text(kind, pos, text);
+    }
+
+    fn run(&mut self) -> Step<()> {
+        loop {
+            let rest = self.rest();
+            let Some(found) = rest.find(self.delims.left.as_str()) else {
+                if !rest.is_empty() {
+                    self.push(Kind::Text, rest.len());
+                }
+                self.push(Kind::End, 0);
+                return Ok(());
+            };
+            let after = &rest[found + self.delims.left.len()..];
+            let trims = has_left_trim(after);
+            let text = &rest[..found];
+            let kept = if trims { text.trim_end_matches(SPACES) } else { text };
+            if !kept.is_empty() {
+                self.push(Kind::Text, kept.len());
+            }
+            self.pos += text.len() - kept.len();
+            let marker = if trims { 2 } else { 0 };
+            if after[marker..].starts_with("/*") {
+                self.comment(self.delims.left.len() + marker)?;
+            } else {
+                let left = self.delims.left.len();
+                self.push(Kind::Left, left);
+                self.pos += marker;
+                self.parens = 0;
+                self.action()?;
+            }
+        }
+    }
+
+    fn comment(&mut self, skip: usize) -> Step<()> {
+        let start = self.pos;
+        self.pos += skip;
+        let rest = self.rest();
+        let Some(end) = rest.find("*/") else {
+            self.pos = start;
+            return Err("unclosed comment".into());
+        };
+        self.pos += end + 2;
+        match self.right_delim() {
+            Some((len, trims)) => {
+                self.pos += len;
+                if trims {
+                    self.skip_spaces();
+                }
+                Ok(())
+            }
+            None => Err("comment ends before closing delimiter".into()),
+        }
+    }
+
+    fn skip_spaces(&mut self) {
+        let rest = self.rest();
+        self.pos += rest.len() - rest.trim_start_matches(SPACES).len();
+    }
+
+    /// Length of a closing delimiter here (with its trim marker), and whether it trims.
+    fn right_delim(&self) -> Option<(usize, bool)> {
+        let rest = self.rest();
+        let mut chars = rest.chars();
+        if chars.next().is_some_and(|first| SPACES.contains(&first)) && rest[1..].starts_with('-') {
+            if rest[2..].starts_with(self.delims.right.as_str()) {
+                return Some((2 + self.delims.right.len(), true));
+            }
+        }
+        rest.starts_with(self.delims.right.as_str()).then_some((self.delims.right.len(), false))
+    }
+
+    fn action(&mut self) -> Step<()> {
+        loop {
+            if let Some((len, trims)) = self.right_delim() {
+                if self.parens > 0 {
+                    return Err("unclosed left paren".into());
+                }
+                if trims {
+                    self.pos += 2;
+                    self.push(Kind::Right, len - 2);
+                    self.skip_spaces();
+                } else {
+                    self.push(Kind::Right, len);
+                }
+                return Ok(());
+            }
+            self.word()?;
+        }
+    }
+
+    fn word(&mut self) -> Step<()> {
+        let rest = self.rest();
+        let Some(first) = rest.chars().next() else {
+            return Err("unclosed action".into());
+        };
+        match first {
+            ' ' | '\t' | '\r' | '\n' => {
+                let mut len = rest.len() - rest.trim_start_matches(SPACES).len();
+                // A space before a trimming delimiter belongs to the delimiter.
+                if rest[len..].strip_prefix('-').is_some_and(|tail| tail.starts_with(self.delims.right.as_str())) {
+                    len -= 1;
+                    if len == 0 {
+                        return Ok(());
+                    }
+                }
+                self.push(Kind::Space, len);
+            }
+            '=' => self.push(Kind::Assign, 1),
+            ':' => {
+                if !rest.starts_with(":=") {
+                    self.pos += 1;
+                    return Err("expected :=".into());
+                }
+                self.push(Kind::Declare, 2);
+            }
+            '|' => self.push(Kind::Pipe, 1),
+            '"' => self.quoted(rest)?,
+            '`' => {
+                let Some(end) = rest[1..].find('`') else {
+                    return Err("unterminated raw quoted string".into());
+                };
+                self.push(Kind::RawStr, end + 2);
+            }
+            '$' => {
+                let len = 1 + word_len(&rest[1..]);
+                self.end_of_word(len)?;
+                self.push(Kind::Variable, len);
+            }
+            '\'' => self.character(rest)?,
+            '.' => match rest[1..].chars().next() {
+                Some(next) if next.is_ascii_digit() => self.number(rest)?,
+                Some(next) if is_word(next) => {
+                    let len = 1 + word_len(&rest[1..]);
+                    self.end_of_word(len)?;
+                    self.push(Kind::Field, len);
+                }
+                _ => {
+                    self.end_of_word(1)?;
+                    self.push(Kind::Dot, 1);
+                }
+            },
+            '+' | '-' | '0'..='9' => self.number(rest)?,
+            '(' => {
+                self.parens += 1;
+                self.push(Kind::OpenParen, 1);
+            }
+            ')' => {
+                if self.parens == 0 {
+                    self.pos += 1;
+                    return Err("unexpected right paren".into());
+                }
+                self.parens -= 1;
+                self.push(Kind::CloseParen, 1);
+            }
+            first if is_word(first) => {
+                let len = word_len(rest);
+                self.end_of_word(len)?;
+                let kind = match &rest[..len] {
+                    "true" | "false" => Kind::Bool,
+                    word => keyword(word).map_or(Kind::Identifier, Kind::Keyword),
+                };
+                self.push(kind, len);
+            }
+            ',' => self.push(Kind::Comma, 1),
+            first if first.is_ascii_graphic() => self.push(Kind::Other, 1),
+            first => {
+                return Err(format!("unrecognized character in action: {}", crate::quote::code_point(first)));
+            }
+        }
+        Ok(())
+    }
+
+    /// A word must be followed by something that cannot be part of one.
+    fn end_of_word(&mut self, len: usize) -> Step<()> {
+        let after = &self.rest()[len..];
+        match after.chars().next() {
+            None | Some(' ' | '\t' | '\r' | '\n' | '.' | ',' | '|' | ':' | '=' | ')' | '(') => Ok(()),
+            _ if after.starts_with(self.delims.right.as_str()) => Ok(()),
+            Some(bad) => {
+                self.pos += len;
+                Err(format!("bad character {}", crate::quote::code_point(bad)))
+            }
+        }
+    }
+
+    fn quoted(&mut self, rest: &str) -> Step<()> {
+        let mut escaped = false;
+        for (at, character) in rest.char_indices().skip(1) {
+            match character {
+                '\n' => break,
+                _ if escaped => escaped = false,
+                '\\' => escaped = true,
+                '"' => {
+                    self.push(Kind::Str, at + 1);
+                    return Ok(());
+                }
+                _ => {}
+            }
+        }
+        Err("unterminated quoted string".into())
+    }
+
+    fn character(&mut self, rest: &str) -> Step<()> {
+        let mut escaped = false;
+        for (at, character) in rest.char_indices().skip(1) {
+            match character {
+                '\n' => break,
+                _ if escaped => escaped = false,
+                '\\' => escaped = true,
+                '\'' => {
+                    self.push(Kind::Char, at + 1);
+                    return Ok(());
+                }
+                _ => {}
+            }
+        }
+        Err("unterminated character constant".into())
+    }
+
+    fn number(&mut self, rest: &str) -> Step<()> {
+        let len = number_len(rest);
+        if rest[len..].chars().next().is_some_and(is_word) {
+            let shown = &rest[..len + rest[len..].chars().next().map_or(0, char::len_utf8)];
+            return Err(format!("bad number syntax: {}", crate::quote::quote(shown)));
+        }
+        self.push(Kind::Number, len);
+        Ok(())
+    }
+}
+
+fn number_len(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let at = |index: usize| bytes.get(index).copied().unwrap_or(0);
+    let mut pos = usize::from(matches!(at(0), b'+' | b'-'));
+    let mut digits: fn(u8) -> bool = |byte| byte.is_ascii_digit() || byte == b'_';
+    let mut exponents: &[u8] = b"eE";
+    if at(pos) == b'0' {
+        pos += 1;
+        match at(pos) {
+            b'x' | b'X' => {
+                digits = |byte| byte.is_ascii_hexdigit() || byte == b'_';
+                exponents = b"pP";
+                pos += 1;
+            }
+            b'o' | b'O' => {
+                digits = |byte| matches!(byte, b'0'..=b'7' | b'_');
+                pos += 1;
+            }
+            b'b' | b'B' => {
+                digits = |byte| matches!(byte, b'0' | b'1' | b'_');
+                pos += 1;
+            }
+            _ => {}
+        }
+    }
+    while digits(at(pos)) {
+        pos += 1;
+    }
+    if at(pos) == b'.' {
+        pos += 1;
+        while digits(at(pos)) {
+            pos += 1;
+        }
+    }
+    if exponents.contains(&at(pos)) {
+        pos += 1;
+        if matches!(at(pos), b'+' | b'-') {
+            pos += 1;
+        }
+        while at(pos).is_ascii_digit() || at(pos) == b'_' {
+            pos += 1;
+        }
+    }
+    pos.max(1)
+}
+
+/// Whether `{{-` is followed by a space, which makes it a trim marker.
+fn has_left_trim(after: &str) -> bool {
+    after.strip_prefix('-').is_some_and(|tail| tail.starts_with(SPACES))
+}
+
+fn is_word(character: char) -> bool {
+    character == '_' || character.is_alphanumeric()
+}
+
+fn word_len(text: &str) -> usize {
+    text.find(|character| !is_word(character)).unwrap_or(text.len())
+}
+
+fn keyword(word: &str) -> Option<Keyword> {
+    Some(match word {
+        "block" => Keyword::Block,
+        "break" => Keyword::Break,
+        "continue" => Keyword::Continue,
+        "define" => Keyword::Define,
+        "else" => Keyword::Else,
+        "end" => Keyword::End,
+        "if" => Keyword::If,
+        "nil" => Keyword::Nil,
+        "range" => Keyword::Range,
+        "template" => Keyword::Template,
+        "with" => Keyword::With,
+        _ => return None,
+    })
+}

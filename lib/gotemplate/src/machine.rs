@@ -1,0 +1,444 @@
+//! Executes templates: walks statements, keeps variables and output, and remembers the node it stands at, so that an
+//! error can say where.
+//!
+//! Upstream concept: the state of an execution in `text/template`, with limits that Go does not have.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use crate::ast::{Branch, Call, Command, Expr, Node, Pipe, Source};
+use crate::budget::{Budget, Limits};
+use crate::error::Error;
+use crate::failure::Failure;
+use crate::function::Functions;
+use crate::lex::Delims;
+use crate::object::Kind;
+use crate::parse::{self, Rules};
+use crate::template::Templates;
+use crate::value::Value;
+use crate::{print, quote};
+
+/// What a missing map key is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum MissingKey {
+    /// No value; it prints as `<no value>` and its fields are missing too.
+    #[default]
+    Default,
+    /// The zero value of the map's element type; a field of it is a nil pointer error.
+    Zero,
+    /// An error.
+    Error,
+}
+
+/// Why the execution of a list of nodes ended early.
+pub(crate) enum Stop {
+    Error(Box<Error>),
+    Break,
+    Continue,
+}
+
+impl From<Box<Error>> for Stop {
+    fn from(error: Box<Error>) -> Self {
+        Self::Error(error)
+    }
+}
+
+/// The node the machine stands at.
+#[derive(Clone)]
+pub(crate) enum At {
+    Nothing,
+    Pipe(Rc<Pipe>),
+    Command(Rc<Command>),
+    Expr(Rc<Expr>),
+    Call(Rc<Call>),
+}
+
+/// A value and whether Go would hold it as an `interface {}` here, which shows in error messages.
+#[derive(Clone)]
+pub(crate) struct Slot {
+    pub(crate) value: Value,
+    pub(crate) boxed: bool,
+}
+
+impl From<Value> for Slot {
+    fn from(value: Value) -> Self {
+        Self { value, boxed: false }
+    }
+}
+
+/// One execution.
+pub struct Machine<'a> {
+    pub(crate) functions: Rc<Functions<'a>>,
+    pub(crate) missing: MissingKey,
+    pub(crate) budget: Budget,
+    delims: Delims,
+    templates: Rc<Templates>,
+    running: Rc<str>,
+    source: Rc<Source>,
+    at: At,
+    variables: Vec<(Rc<str>, Slot)>,
+    out: String,
+    depth: usize,
+    nested: BTreeMap<String, usize>,
+}
+
+impl<'a> Machine<'a> {
+    pub(crate) fn new(functions: Rc<Functions<'a>>, missing: MissingKey, delims: Delims, limits: Limits) -> Self {
+        Self {
+            functions,
+            missing,
+            budget: Budget::new(limits),
+            delims,
+            templates: Rc::new(Templates::default()),
+            running: Rc::from(""),
+            source: Rc::new(Source { name: String::new(), text: String::new() }),
+            at: At::Nothing,
+            variables: Vec::new(),
+            out: String::new(),
+            depth: 0,
+            nested: BTreeMap::new(),
+        }
+    }
+
+    /// Parses `text` under `name`; what it defines is known to every template executed afterwards.
+    ///
+    /// # Errors
+    /// The text is no template.
+    pub fn parse(&mut self, name: &str, text: &str) -> Result<(), Error> {
+        let functions = Rc::clone(&self.functions);
+        let rules = Rules { delims: &self.delims, known_function: &|function| functions.contains(function) };
+        for tree in parse::parse(name, text, &rules)? {
+            self.templates.add(tree);
+        }
+        Ok(())
+    }
+
+    /// Whether a template of that name is known.
+    pub fn defines(&self, name: &str) -> bool {
+        self.templates.find(name).is_some()
+    }
+
+    /// Executes the template `name` with `dot` and returns what it prints.
+    ///
+    /// # Errors
+    /// The execution stopped; what it had printed is gone.
+    pub fn execute(&mut self, name: &str, dot: Value) -> Result<String, Error> {
+        let Some(tree) = self.templates.find(name) else {
+            return Err(Error::Template { message: format!("no template {} associated with template {}", quote::quote(name), quote::quote(&self.running)) });
+        };
+        let running = std::mem::replace(&mut self.running, Rc::clone(&tree.name));
+        let source = std::mem::replace(&mut self.source, Rc::clone(&tree.source));
+        let at = std::mem::replace(&mut self.at, At::Nothing);
+        let out = std::mem::take(&mut self.out);
+        let first = vec![(Rc::from("$"), Slot::from(dot.clone()))];
+        let variables = std::mem::replace(&mut self.variables, first);
+        let result = self.list(&Slot::from(dot), &tree.body);
+        let printed = std::mem::replace(&mut self.out, out);
+        self.running = running;
+        self.source = source;
+        self.at = at;
+        self.variables = variables;
+        match result {
+            Err(Stop::Error(error)) => Err(*error),
+            Err(Stop::Break | Stop::Continue) | Ok(()) => Ok(printed),
+        }
+    }
+
+    /// Executes the template `name` as a function does that runs templates; the same name inside itself is limited
+    /// to `limit` levels.
+    ///
+    /// # Errors
+    /// The execution stopped, or the limit is reached.
+    pub fn include(&mut self, name: &str, dot: Value, limit: usize) -> Result<String, Failure> {
+        let level = self.nested.entry(name.to_owned()).or_insert(0);
+        if *level > limit {
+            let message = format!("rendering template has a nested reference name: {name}");
+            return Err(Failure::new(format!("{message}: unable to execute template")));
+        }
+        *level += 1;
+        let result = self.execute(name, dot);
+        if let Some(level) = self.nested.get_mut(name) {
+            *level -= 1;
+        }
+        Ok(result?)
+    }
+
+    /// Parses and executes `text` as a template of its own, which sees every known template; what it defines is
+    /// forgotten afterwards.
+    ///
+    /// # Errors
+    /// The text is no template, or its execution stopped.
+    pub fn execute_text(&mut self, name: &str, text: &str, dot: Value) -> Result<String, Error> {
+        self.budget.text(text.len()).map_err(|failure| self.limit(failure))?;
+        let outer = Rc::clone(&self.templates);
+        self.templates = Rc::new(Templates::inside(Rc::clone(&outer)));
+        let result = self.parse(name, text).and_then(|()| self.execute(name, dot));
+        self.templates = outer;
+        result
+    }
+
+    /// The name of the template that is being executed.
+    pub fn running(&self) -> &str {
+        &self.running
+    }
+
+    /// Accounts for a text of `bytes` that a function is about to make.
+    ///
+    /// # Errors
+    /// A limit is reached.
+    pub fn reserve(&mut self, bytes: usize) -> Result<(), Failure> {
+        self.budget.text(bytes)
+    }
+
+    /// Accounts for `count` units of work.
+    ///
+    /// # Errors
+    /// The limit of steps is reached.
+    pub fn work(&mut self, count: usize) -> Result<(), Failure> {
+        self.budget.step(count as u64)
+    }
+
+    /// The longest text a function may make.
+    pub fn text_limit(&self) -> usize {
+        self.budget.limits().text
+    }
+
+    fn limit(&self, failure: Failure) -> Error {
+        match failure {
+            Failure::Template(error) => *error,
+            Failure::Message(message) | Failure::Limit(message) => {
+                Error::Limit { name: self.running.to_string(), message }
+            }
+        }
+    }
+
+    pub(crate) fn stand(&mut self, at: At) {
+        self.at = at;
+    }
+
+    /// An error at the node the machine stands at.
+    pub(crate) fn fail(&self, message: impl Into<String>) -> Box<Error> {
+        self.fail_with(message.into(), None)
+    }
+
+    pub(crate) fn fail_with(&self, message: String, inner: Option<Box<Error>>) -> Box<Error> {
+        let (pos, context) = match &self.at {
+            At::Nothing => {
+                let text = inner.map(|inner| inner.to_string()).unwrap_or_default();
+                return Box::new(Error::Template { message: format!("{}: {message}{text}", self.running) });
+            }
+            At::Pipe(pipe) => (pipe.pos, pipe.to_string()),
+            At::Command(command) => (command.pos, command.to_string()),
+            At::Expr(expr) => (expr.pos, expr.to_string()),
+            At::Call(call) => (call.pos, call.to_string()),
+        };
+        Box::new(Error::Execute {
+            location: self.source.location(pos),
+            template: self.running.to_string(),
+            context,
+            message,
+            inner,
+        })
+    }
+
+    /// Turns a function's failure into the error of its call.
+    pub(crate) fn call_failed(&self, name: &str, failure: Failure) -> Box<Error> {
+        match failure {
+            Failure::Message(message) => self.fail(format!("error calling {name}: {message}")),
+            Failure::Template(error) if matches!(*error, Error::Limit { .. }) => error,
+            Failure::Template(error) => self.fail_with(format!("error calling {name}: "), Some(error)),
+            Failure::Limit(_) => Box::new(self.limit(failure)),
+        }
+    }
+
+    pub(crate) fn charge(&mut self, count: u64) -> Result<(), Box<Error>> {
+        self.budget.step(count).map_err(|failure| Box::new(self.limit(failure)))
+    }
+
+    pub(crate) fn enter(&mut self) -> Result<(), Box<Error>> {
+        self.depth += 1;
+        if self.depth > self.budget.limits().depth {
+            let message = format!("nesting exceeds {} levels", self.budget.limits().depth);
+            return Err(Box::new(Error::Limit { name: self.running.to_string(), message }));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn leave(&mut self) {
+        self.depth -= 1;
+    }
+
+    pub(crate) fn variable(&self, name: &str) -> Option<Slot> {
+        self.variables.iter().rev().find(|(known, _)| &**known == name).map(|(_, slot)| slot.clone())
+    }
+
+    pub(crate) fn declare(&mut self, name: &Rc<str>, value: Value) {
+        self.variables.push((Rc::clone(name), value.into()));
+    }
+
+    pub(crate) fn assign(&mut self, name: &str, slot: Slot) {
+        if let Some((_, old)) = self.variables.iter_mut().rev().find(|(known, _)| &**known == name) {
+            *old = slot;
+        }
+    }
+
+    fn write(&mut self, text: &str) -> Result<(), Box<Error>> {
+        let grown = self.out.len() + text.len();
+        if grown > self.budget.limits().text {
+            let message = format!("the output is longer than {} bytes", self.budget.limits().text);
+            return Err(Box::new(Error::Limit { name: self.running.to_string(), message }));
+        }
+        self.budget.text(text.len()).map_err(|failure| Box::new(self.limit(failure)))?;
+        self.out.push_str(text);
+        Ok(())
+    }
+
+    /// Executes nodes in a scope of their own.
+    fn list(&mut self, dot: &Slot, nodes: &[Node]) -> Result<(), Stop> {
+        self.enter()?;
+        let result = nodes.iter().try_for_each(|node| self.node(dot, node));
+        self.leave();
+        result
+    }
+
+    fn node(&mut self, dot: &Slot, node: &Node) -> Result<(), Stop> {
+        self.charge(1)?;
+        match node {
+            Node::Text(text) => Ok(self.write(text)?),
+            Node::Action(pipe) => {
+                let value = self.pipeline(dot, pipe)?;
+                if pipe.declared.is_empty() { Ok(self.print(&value)?) } else { Ok(()) }
+            }
+            Node::If(branch) | Node::With(branch) => self.condition(dot, branch),
+            Node::Range(branch) => self.range(dot, branch),
+            Node::Template(call) => self.template(dot, call),
+            Node::Break => Err(Stop::Break),
+            Node::Continue => Err(Stop::Continue),
+        }
+    }
+
+    fn print(&mut self, value: &Value) -> Result<(), Box<Error>> {
+        if let Value::Object(object) = value {
+            if object.kind() == Kind::Func {
+                return Err(self.fail(format!("can't print {} of type {}", print::shown(value), object.type_name())));
+            }
+        }
+        if let Value::Str(text) = value {
+            return self.write(text);
+        }
+        let limit = self.budget.limits().text;
+        let text = print::plain(value, limit).map_err(|failure| Box::new(self.limit(failure)))?;
+        self.write(&text)
+    }
+
+    fn condition(&mut self, dot: &Slot, branch: &Rc<Branch>) -> Result<(), Stop> {
+        let scope = self.variables.len();
+        let value = self.pipeline(dot, &branch.pipe)?;
+        let result = if value.truth() {
+            if branch.word == "with" { self.list(&value.into(), &branch.body) } else { self.list(dot, &branch.body) }
+        } else {
+            branch.otherwise.as_ref().map_or(Ok(()), |nodes| self.list(dot, nodes))
+        };
+        self.variables.truncate(scope);
+        result
+    }
+
+    fn template(&mut self, dot: &Slot, call: &Rc<Call>) -> Result<(), Stop> {
+        self.stand(At::Call(Rc::clone(call)));
+        let Some(tree) = self.templates.find(&call.name) else {
+            return Err(self.fail(format!("template {} not defined", quote::quote(&call.name))).into());
+        };
+        let dot = match &call.pipe {
+            Some(pipe) => self.pipeline(dot, pipe)?,
+            None => Value::Missing,
+        };
+        let running = std::mem::replace(&mut self.running, Rc::clone(&tree.name));
+        let source = std::mem::replace(&mut self.source, Rc::clone(&tree.source));
+        let first = vec![(Rc::from("$"), Slot::from(dot.clone()))];
+        let variables = std::mem::replace(&mut self.variables, first);
+        let result = self.list(&dot.into(), &tree.body);
+        self.running = running;
+        self.source = source;
+        self.variables = variables;
+        result
+    }
+
+    fn range(&mut self, dot: &Slot, branch: &Rc<Branch>) -> Result<(), Stop> {
+        let scope = self.variables.len();
+        let value = self.pipeline(dot, &branch.pipe)?;
+        let inner = self.variables.len();
+        let mut turns = 0;
+        let result = self.turns(&value, branch, inner, &mut turns);
+        let result = match result {
+            Ok(()) if turns == 0 => {
+                self.variables.truncate(inner);
+                branch.otherwise.as_ref().map_or(Ok(()), |nodes| self.list(dot, nodes))
+            }
+            other => other,
+        };
+        self.variables.truncate(scope);
+        result
+    }
+
+    fn turns(&mut self, value: &Value, branch: &Branch, scope: usize, turns: &mut usize) -> Result<(), Stop> {
+        let entries: Box<dyn Iterator<Item = (Value, Slot)>> = match value {
+            Value::List(list) => {
+                let boxed = list.element() == crate::value::Element::Any;
+                let list = list.clone();
+                let count = list.len();
+                Box::new((0..count).map_while(move |index| {
+                    let value = list.get(index)?;
+                    Some((Value::Int(i64::try_from(index).ok()?), Slot { value, boxed }))
+                }))
+            }
+            Value::Map(map) => Box::new(
+                map.to_vec().into_iter().map(|(key, value)| (Value::Str(key), Slot { value, boxed: true })),
+            ),
+            Value::Int(count) => Box::new((0..*count).map(|index| (Value::Int(index), Value::Int(index).into()))),
+            Value::Int64(count) => Box::new((0..*count).map(|index| (Value::Int64(index), Value::Int64(index).into()))),
+            Value::Object(object) if matches!(object.kind(), Kind::Map | Kind::Slice) => {
+                Box::new(object.entries().into_iter().map(|(key, value)| (key, value.into())))
+            }
+            Value::Missing | Value::Nil => return Ok(()),
+            other => {
+                let shown = print::shown(other);
+                return Err(self.fail(format!("range can't iterate over {shown}")).into());
+            }
+        };
+        let lone_index = matches!(value, Value::Int(_) | Value::Int64(_));
+        for (key, slot) in entries {
+            *turns += 1;
+            self.charge(1)?;
+            let names = branch.pipe.declared.len();
+            if branch.pipe.assigns {
+                if names == 1 {
+                    self.assign(&branch.pipe.declared[0], slot.clone());
+                } else if names == 2 {
+                    self.assign(&branch.pipe.declared[0], key.into());
+                    self.assign(&branch.pipe.declared[1], slot.clone());
+                }
+            } else if names == 2 && lone_index {
+                return Err(self.fail("can't use 2 variables to range over an integer").into());
+            } else {
+                if names >= 1 {
+                    if let Some(last) = self.variables.get_mut(scope - 1) {
+                        last.1 = slot.clone();
+                    }
+                }
+                if names == 2 {
+                    if let Some(first) = self.variables.get_mut(scope - 2) {
+                        first.1 = key.into();
+                    }
+                }
+            }
+            let result = self.list(&slot, &branch.body);
+            self.variables.truncate(scope);
+            match result {
+                Ok(()) | Err(Stop::Continue) => {}
+                Err(Stop::Break) => break,
+                Err(stop) => return Err(stop),
+            }
+        }
+        Ok(())
+    }
+}

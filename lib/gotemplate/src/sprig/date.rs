@@ -1,0 +1,369 @@
+//! Dates: Go's layouts (`2006-01-02`), durations and time stamps. The zone of "local" times is UTC.
+
+use std::rc::Rc;
+
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+
+use super::number::to_duration;
+use super::{any, string};
+use crate::failure::Failure;
+use crate::function::{Native, Signature};
+use crate::machine::Machine;
+use crate::number::parse_duration;
+use crate::object::GoObject;
+use crate::value::{Value, Width};
+
+pub(super) const TABLE: &[(&str, &str, Native)] = &[
+    ("now", "", |_, _| Ok(object(now()))),
+    ("date", "sa", |_, args| Ok(format(&time(any(args, 1)), string(args, 0)).into())),
+    ("dateInZone", "sas", in_zone),
+    ("date_in_zone", "sas", in_zone),
+    ("htmlDate", "a", |_, args| Ok(format(&time(any(args, 0)), "2006-01-02").into())),
+    ("htmlDateInZone", "as", |_, args| {
+        Ok(format(&time(any(args, 0)).with_time_zone(zone(string(args, 1))), "2006-01-02").into())
+    }),
+    ("dateModify", "sa", |_, args| Ok(modify(args).unwrap_or_else(|| any(args, 1).clone()))),
+    ("date_modify", "sa", |_, args| Ok(modify(args).unwrap_or_else(|| any(args, 1).clone()))),
+    ("mustDateModify", "sa", must_modify),
+    ("must_date_modify", "sa", must_modify),
+    ("toDate", "ss", |_, args| {
+        Ok(object(parse(string(args, 0), string(args, 1)).unwrap_or_else(|| zero().to_zoned(TimeZone::UTC))))
+    }),
+    ("mustToDate", "ss", |_, args| {
+        let (layout, text) = (string(args, 0), string(args, 1));
+        let quoted = (crate::quote::quote(text), crate::quote::quote(layout));
+        let wrong = || Failure::new(format!("parsing time {} as {}: cannot parse {0}", quoted.0, quoted.1));
+        Ok(object(parse(layout, text).ok_or_else(wrong)?))
+    }),
+    ("unixEpoch", "a", |_, args| Ok(time(any(args, 0)).timestamp().as_second().to_string().into())),
+    ("ago", "a", |_, args| {
+        let seconds = now().timestamp().as_second() - time(any(args, 0)).timestamp().as_second();
+        Ok(crate::number::duration(seconds.saturating_mul(1_000_000_000)).into())
+    }),
+];
+
+fn now() -> Zoned {
+    Timestamp::now().to_zoned(TimeZone::UTC)
+}
+
+/// Go's zero time: the first of January of the year 1.
+fn zero() -> Timestamp {
+    Timestamp::from_second(-62_135_596_800).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+fn zone(name: &str) -> TimeZone {
+    match name {
+        "" | "UTC" | "Local" => TimeZone::UTC,
+        name => TimeZone::get(name).unwrap_or(TimeZone::UTC),
+    }
+}
+
+fn object(time: Zoned) -> Value {
+    Value::Object(Rc::new(TimeObject(time)))
+}
+
+/// A time object, or seconds since 1970; anything else is now.
+fn time(value: &Value) -> Zoned {
+    let seconds = match value {
+        Value::Object(object) => match object.json().as_ref().and_then(Value::as_str).map(str::parse::<Timestamp>) {
+            Some(Ok(time)) => return time.to_zoned(TimeZone::UTC),
+            _ => return now(),
+        },
+        other => other.as_integer(),
+    };
+    let stamp = seconds.and_then(|seconds| Timestamp::from_second(seconds).ok());
+    stamp.map_or_else(now, |stamp| stamp.to_zoned(TimeZone::UTC))
+}
+
+fn in_zone(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
+    Ok(format(&time(any(args, 1)).with_time_zone(zone(string(args, 2))), string(args, 0)).into())
+}
+
+fn modify(args: &[Value]) -> Option<Value> {
+    let nanos = parse_duration(string(args, 0))?;
+    let moved = time(any(args, 1)).timestamp().checked_add(jiff::SignedDuration::from_nanos(nanos)).ok()?;
+    Some(object(moved.to_zoned(TimeZone::UTC)))
+}
+
+fn must_modify(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
+    let quoted = crate::quote::quote(string(args, 0));
+    modify(args).ok_or_else(|| Failure::new(format!("time: invalid duration {quoted}")))
+}
+
+/// `time.Time`
+struct TimeObject(Zoned);
+
+impl GoObject for TimeObject {
+    fn type_name(&self) -> String {
+        "time.Time".into()
+    }
+
+    fn field(&self, _name: &str) -> Option<Value> {
+        None
+    }
+
+    fn method(&self, name: &str) -> Option<Signature> {
+        match name {
+            "Format" => Some(Signature::short("s")),
+            "Unix" | "UnixNano" | "UnixMilli" | "Year" | "Day" | "Hour" | "Minute" | "Second" | "YearDay" | "UTC"
+            | "Local" | "String" => Some(Signature::default()),
+            "Add" | "Sub" => Some(Signature::short("a")),
+            _ => None,
+        }
+    }
+
+    fn call(&self, _: &mut Machine<'_>, name: &str, args: &[Value]) -> Result<Value, Failure> {
+        let time = &self.0;
+        let small = |number: i16| Ok(Value::Int(i64::from(number)));
+        match name {
+            "Format" => Ok(format(time, string(args, 0)).into()),
+            "Unix" => Ok(Value::Int64(time.timestamp().as_second())),
+            "UnixMilli" => Ok(Value::Int64(time.timestamp().as_millisecond())),
+            "UnixNano" => Ok(Value::Int64(i64::try_from(time.timestamp().as_nanosecond()).unwrap_or(0))),
+            "Year" => small(time.year()),
+            "Day" => small(i16::from(time.day())),
+            "Hour" => small(i16::from(time.hour())),
+            "Minute" => small(i16::from(time.minute())),
+            "Second" => small(i16::from(time.second())),
+            "YearDay" => small(time.day_of_year()),
+            "UTC" | "Local" => Ok(object(time.with_time_zone(TimeZone::UTC))),
+            "String" => Ok(self.display().unwrap_or_default().into()),
+            "Add" => {
+                let moved = jiff::SignedDuration::from_nanos(to_duration(any(args, 0)));
+                let moved = time.checked_add(moved).map_err(|error| Failure::new(error.to_string()))?;
+                Ok(object(moved))
+            }
+            "Sub" => {
+                let nanos = time.timestamp().as_nanosecond() - self::time(any(args, 0)).timestamp().as_nanosecond();
+                Ok(Value::Sized(Width::Duration, i64::try_from(nanos).unwrap_or(i64::MAX)))
+            }
+            _ => Err(Failure::new(format!("no method {name}"))),
+        }
+    }
+
+    fn display(&self) -> Option<String> {
+        Some(format(&self.0, "2006-01-02 15:04:05.999999999 -0700 MST"))
+    }
+
+    fn json(&self) -> Option<Value> {
+        Some(format(&self.0, "2006-01-02T15:04:05.999999999Z07:00").into())
+    }
+}
+
+const MONTHS: [&str; 12] = [
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+];
+
+const DAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+
+/// The reference words of a layout, longest first where one begins another.
+const WORDS: &[&str] = &[
+    "January", "Jan", "Monday", "Mon", "MST", "2006", "-07:00:00", "-07:00", "-070000", "-0700", "-07", "Z07:00:00",
+    "Z07:00", "Z070000", "Z0700", "Z07", "002", "01", "02", "03", "04", "05", "06", "15", "__2", "_2", "PM", "pm", "1",
+    "2", "3", "4", "5",
+];
+
+/// The next reference word of a layout: what stands before it, the word, and what follows.
+fn next_word(layout: &str) -> Option<(&str, &str, &str)> {
+    for (at, _) in layout.char_indices() {
+        let rest = &layout[at..];
+        if rest.starts_with(['.', ',']) {
+            let digit = rest.as_bytes().get(1).copied().filter(|byte| matches!(byte, b'0' | b'9'));
+            if let Some(digit) = digit {
+                let len = 1 + rest[1..].bytes().take_while(|byte| *byte == digit).count();
+                if !rest[len..].starts_with(|c: char| c.is_ascii_digit()) {
+                    return Some((&layout[..at], &rest[..len], &rest[len..]));
+                }
+            }
+        }
+        // "Jan" and "Mon" only count where no other word goes on with them.
+        let found = WORDS.iter().find(|word| {
+            rest.starts_with(**word)
+                && !(matches!(**word, "Jan" | "Mon") && rest[3..].starts_with(|c: char| c.is_ascii_lowercase()))
+                && !(**word == "_2" && rest.starts_with("_2006"))
+        });
+        if let Some(word) = found {
+            return Some((&layout[..at], &rest[..word.len()], &rest[word.len()..]));
+        }
+    }
+    None
+}
+
+/// Writes a time in a Go layout.
+fn format(time: &Zoned, layout: &str) -> String {
+    let mut out = String::new();
+    let mut rest = layout;
+    while let Some((before, word, after)) = next_word(rest) {
+        out.push_str(before);
+        out.push_str(&formatted(time, word));
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+fn formatted(time: &Zoned, word: &str) -> String {
+    let hour12 = match time.hour() % 12 {
+        0 => 12,
+        hour => hour,
+    };
+    let month = MONTHS.get(usize::try_from(time.month() - 1).unwrap_or(0)).copied().unwrap_or_default();
+    let day = DAYS.get(usize::try_from(time.weekday().to_monday_zero_offset()).unwrap_or(0)).copied().unwrap_or_default();
+    match word {
+        "2006" => format!("{:04}", time.year()),
+        "06" => format!("{:02}", time.year().rem_euclid(100)),
+        "01" => format!("{:02}", time.month()),
+        "1" => time.month().to_string(),
+        "Jan" => month[..3].to_owned(),
+        "January" => month.to_owned(),
+        "Mon" => day[..3].to_owned(),
+        "Monday" => day.to_owned(),
+        "02" => format!("{:02}", time.day()),
+        "_2" => format!("{:2}", time.day()),
+        "2" => time.day().to_string(),
+        "002" => format!("{:03}", time.day_of_year()),
+        "__2" => format!("{:3}", time.day_of_year()),
+        "15" => format!("{:02}", time.hour()),
+        "03" => format!("{hour12:02}"),
+        "3" => hour12.to_string(),
+        "04" => format!("{:02}", time.minute()),
+        "4" => time.minute().to_string(),
+        "05" => format!("{:02}", time.second()),
+        "5" => time.second().to_string(),
+        "PM" => if time.hour() >= 12 { "PM" } else { "AM" }.to_owned(),
+        "pm" => if time.hour() >= 12 { "pm" } else { "am" }.to_owned(),
+        "MST" => time.strftime("%Z").to_string(),
+        word if word.starts_with(['.', ',']) => {
+            let digits = format!("{:09}", time.subsec_nanosecond());
+            let count = (word.len() - 1).min(9);
+            if word.contains('9') {
+                let digits = digits[..count].trim_end_matches('0');
+                if digits.is_empty() { String::new() } else { format!("{}{digits}", &word[..1]) }
+            } else {
+                format!("{}{}", &word[..1], &digits[..count])
+            }
+        }
+        word => offset(time.offset().seconds(), word),
+    }
+}
+
+fn offset(seconds: i32, word: &str) -> String {
+    if word.starts_with('Z') && seconds == 0 {
+        return "Z".into();
+    }
+    let sign = if seconds < 0 { '-' } else { '+' };
+    let total = seconds.unsigned_abs();
+    let (hours, minutes, seconds) = (total / 3600, total / 60 % 60, total % 60);
+    match &word[1..] {
+        "07:00:00" => format!("{sign}{hours:02}:{minutes:02}:{seconds:02}"),
+        "07:00" => format!("{sign}{hours:02}:{minutes:02}"),
+        "070000" => format!("{sign}{hours:02}{minutes:02}{seconds:02}"),
+        "0700" => format!("{sign}{hours:02}{minutes:02}"),
+        _ => format!("{sign}{hours:02}"),
+    }
+}
+
+/// Reads a time in a Go layout.
+fn parse(layout: &str, text: &str) -> Option<Zoned> {
+    let (mut year, mut month, mut day) = (0i16, 1i8, 1i8);
+    let (mut hour, mut minute, mut second, mut nanos) = (0i8, 0i8, 0i8, 0i32);
+    let (mut afternoon, mut shift) = (None, 0i32);
+    let (mut layout, mut text) = (layout, text);
+    while let Some((before, word, after)) = next_word(layout) {
+        text = text.strip_prefix(before)?;
+        let mut number = |least: usize, most: usize| -> Option<i16> {
+            let len = text.bytes().take(most).take_while(u8::is_ascii_digit).count();
+            let (digits, tail) = text.split_at(len);
+            text = tail;
+            if len < least { None } else { digits.parse().ok() }
+        };
+        let small = |value: i16| i8::try_from(value).ok();
+        match word {
+            "2006" => year = number(4, 4)?,
+            "06" => year = number(2, 2).map(|year| if year >= 69 { 1900 + year } else { 2000 + year })?,
+            "01" => month = small(number(2, 2)?)?,
+            "1" => month = small(number(1, 2)?)?,
+            "02" => day = small(number(2, 2)?)?,
+            "2" => day = small(number(1, 2)?)?,
+            "_2" => {
+                text = text.trim_start_matches(' ');
+                let len = text.bytes().take(2).take_while(u8::is_ascii_digit).count();
+                day = text.get(..len)?.parse().ok()?;
+                text = &text[len..];
+            }
+            "15" => hour = small(number(2, 2)?)?,
+            "03" => hour = small(number(2, 2)?)?,
+            "3" => hour = small(number(1, 2)?)?,
+            "04" => minute = small(number(2, 2)?)?,
+            "4" => minute = small(number(1, 2)?)?,
+            "05" | "5" => {
+                second = small(number(if word == "05" { 2 } else { 1 }, 2)?)?;
+                // A fraction may follow the seconds even where the layout has none.
+                if text.starts_with('.') && !after.starts_with(['.', ',']) {
+                    let len = text[1..].bytes().take_while(u8::is_ascii_digit).count();
+                    nanos = fraction(text.get(1..=len)?)?;
+                    text = &text[1 + len..];
+                }
+            }
+            "PM" | "pm" => {
+                afternoon = Some(match text.get(..2)?.to_ascii_uppercase().as_str() {
+                    "PM" => true,
+                    "AM" => false,
+                    _ => return None,
+                });
+                text = &text[2..];
+            }
+            "January" | "Jan" => {
+                let name = |name: &&str| if word == "Jan" { &name[..3] } else { *name }.to_owned();
+                let found = MONTHS.iter().position(|month| text.starts_with(&name(month)))?;
+                month = i8::try_from(found + 1).ok()?;
+                text = &text[name(&MONTHS[found]).len()..];
+            }
+            "Monday" | "Mon" => {
+                let name = |name: &&str| if word == "Mon" { &name[..3] } else { *name }.to_owned();
+                let found = DAYS.iter().find(|day| text.starts_with(&name(day)))?;
+                text = &text[name(found).len()..];
+            }
+            "MST" => text = text.trim_start_matches(|c: char| c.is_ascii_uppercase()),
+            word if word.starts_with('Z') && text.starts_with('Z') => text = &text[1..],
+            word if word.starts_with(['Z', '-']) => {
+                let sign = match text.as_bytes().first()? {
+                    b'+' => 1,
+                    b'-' => -1,
+                    _ => return None,
+                };
+                let digits: String = text.get(1..word.len())?.chars().filter(char::is_ascii_digit).collect();
+                let part = |at: usize| digits.get(at..at + 2).map_or(Some(0), |two| two.parse::<i32>().ok());
+                shift = sign * (part(0)? * 3600 + part(2)? * 60 + part(4)?);
+                text = text.get(word.len()..)?;
+            }
+            word if word.starts_with(['.', ',']) => {
+                if text.starts_with(['.', ',']) {
+                    let len = text[1..].bytes().take_while(u8::is_ascii_digit).count();
+                    nanos = fraction(text.get(1..=len)?)?;
+                    text = &text[1 + len..];
+                }
+            }
+            _ => return None,
+        }
+        layout = after;
+    }
+    if text != layout {
+        return None;
+    }
+    match afternoon {
+        Some(true) if hour < 12 => hour += 12,
+        Some(false) if hour == 12 => hour = 0,
+        _ => {}
+    }
+    let civil = jiff::civil::DateTime::new(year, month, day, hour, minute, second, nanos).ok()?;
+    let zone = TimeZone::fixed(jiff::tz::Offset::from_seconds(shift).ok()?);
+    civil.to_zoned(if shift == 0 { TimeZone::UTC } else { zone }).ok()
+}
+
+fn fraction(digits: &str) -> Option<i32> {
+    let nine: String = digits.chars().chain("000000000".chars()).take(9).collect();
+    nine.parse().ok()
+}

@@ -1,0 +1,100 @@
+//! Regular expressions. The `regex` crate reads RE2's syntax and runs in linear time.
+
+use regex::Regex;
+
+use super::{int, string};
+use crate::failure::Failure;
+use crate::function::Native;
+use crate::machine::Machine;
+use crate::value::{List, Value};
+
+pub(super) const TABLE: &[(&str, &str, Native)] = &[
+    ("regexMatch", "ss", |_, args| Ok(compile(args).is_ok_and(|regex| regex.is_match(string(args, 1))).into())),
+    ("mustRegexMatch", "ss", |_, args| Ok(compile(args)?.is_match(string(args, 1)).into())),
+    ("regexFind", "ss", find),
+    ("mustRegexFind", "ss", find),
+    ("regexFindAll", "ssi", find_all),
+    ("mustRegexFindAll", "ssi", find_all),
+    ("regexReplaceAll", "sss", replace),
+    ("mustRegexReplaceAll", "sss", replace),
+    ("regexReplaceAllLiteral", "sss", replace_literal),
+    ("mustRegexReplaceAllLiteral", "sss", replace_literal),
+    ("regexSplit", "ssi", split),
+    ("mustRegexSplit", "ssi", split),
+    ("regexQuoteMeta", "s", |_, args| {
+        let special = |character: char| r"\.+*?()|[]{}^$".contains(character);
+        let quoted = string(args, 0).chars().flat_map(|character| {
+            special(character).then_some('\\').into_iter().chain(std::iter::once(character))
+        });
+        Ok(quoted.collect::<String>().into())
+    }),
+];
+
+fn compile(args: &[Value]) -> Result<Regex, Failure> {
+    let pattern = string(args, 0);
+    Regex::new(pattern).map_err(|error| {
+        let reason = error.to_string();
+        let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
+        Failure::new(format!("error parsing regexp: {reason}: `{pattern}`"))
+    })
+}
+
+fn find(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
+    Ok(compile(args)?.find(string(args, 1)).map_or("", |found| found.as_str()).into())
+}
+
+/// How many results a Go limit allows: all for a negative one.
+fn limit(args: &[Value]) -> usize {
+    usize::try_from(int(args, 2)).unwrap_or(usize::MAX)
+}
+
+fn find_all(machine: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
+    let regex = compile(args)?;
+    machine.reserve(string(args, 1).len().saturating_mul(8))?;
+    Ok(List::strings(regex.find_iter(string(args, 1)).take(limit(args)).map(|found| found.as_str())).into())
+}
+
+fn replace(machine: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
+    let (text, new) = (string(args, 1), string(args, 2));
+    let regex = compile(args)?;
+    // The worst case: every reference stands for the whole text.
+    let references = 1 + new.matches('$').count();
+    let found = regex.find_iter(text).count();
+    machine.reserve(text.len().saturating_mul(references).saturating_add(found.saturating_mul(new.len())))?;
+    Ok(regex.replace_all(text, new).into_owned().into())
+}
+
+fn replace_literal(machine: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
+    let (text, new) = (string(args, 1), string(args, 2));
+    let regex = compile(args)?;
+    let found = regex.find_iter(text).count();
+    machine.reserve(text.len().saturating_add(found.saturating_mul(new.len())))?;
+    Ok(regex.replace_all(text, regex::NoExpand(new)).into_owned().into())
+}
+
+fn split(machine: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
+    let (regex, text, limit) = (compile(args)?, string(args, 1), limit(args));
+    machine.reserve(text.len().saturating_mul(8))?;
+    if limit == 0 {
+        return Ok(List::strings::<&str>([]).into());
+    }
+    if !string(args, 0).is_empty() && text.is_empty() {
+        return Ok(List::strings([""]).into());
+    }
+    let mut parts = Vec::new();
+    let (mut start, mut end) = (0, 0);
+    for found in regex.find_iter(text) {
+        if parts.len() + 1 == limit {
+            break;
+        }
+        end = found.start();
+        if found.end() != 0 {
+            parts.push(&text[start..end]);
+        }
+        start = found.end();
+    }
+    if end != text.len() {
+        parts.push(&text[start..]);
+    }
+    Ok(List::strings(parts).into())
+}
