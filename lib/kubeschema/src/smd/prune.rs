@@ -99,8 +99,8 @@ mod tests {
         let last = set(
             json!({"k:{\"name\":\"a\"}": {".": {}, "f:name": {}, "f:image": {}}, "k:{\"name\":\"b\"}": {".": {}, "f:name": {}}}),
         );
-        let owned = set(json!({"k:{\"name\":\"a\"}": {".": {}, "f:tty": {}}}));
+        let owned = set(json!({"k:{\"name\":\"a\"}": {".": {}, "f:name": {}, "f:tty": {}}}));
         let after = prune(schema, &object, &last, &owned);
-        assert_eq!(after, json!({"spec": {"containers": [{"tty": true}]}}));
+        assert_eq!(after, json!({"spec": {"containers": [{"name": "a", "tty": true}]}}));
     }
 }
