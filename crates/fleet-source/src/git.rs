@@ -38,7 +38,9 @@ pub struct Credentials {
 
 impl std::fmt::Debug for Credentials {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Credentials").field("username", &self.username).finish_non_exhaustive()
+        f.debug_struct("Credentials")
+            .field("username", &self.username)
+            .finish_non_exhaustive()
     }
 }
 
@@ -60,6 +62,12 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { git_seconds: 30, total_seconds: 600, tree_bytes: 2 << 30, tree_files: 200_000, memory_bytes: 2 << 30 }
+        Self {
+            git_seconds: 30,
+            total_seconds: 600,
+            tree_bytes: 2 << 30,
+            tree_files: 200_000,
+            memory_bytes: 2 << 30,
+        }
     }
 }

@@ -2,6 +2,18 @@
 //! nothing but temporary directories (and, in [`store`], bundles through a client it is given).
 //! Knows nothing of controllers.
 
+mod assemble;
+mod chart;
+mod conform;
+mod dependency;
+mod ignore;
+mod path;
+mod pattern;
+mod resources;
+mod values_file;
+
 pub mod child;
+pub mod fleetyaml;
 pub mod git;
 pub mod options;
+pub mod scan;

@@ -100,7 +100,9 @@ pub struct Targets {
     pub target_restrictions: Vec<TargetSelector>,
 }
 
-fn null_default<'de, D: serde::Deserializer<'de>, T: Default + Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
+fn null_default<'de, D: serde::Deserializer<'de>, T: Default + Deserialize<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
     Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
 }
 
@@ -138,6 +140,8 @@ pub struct ChartAuth {
 
 impl std::fmt::Debug for ChartAuth {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ChartAuth").field("username", &self.username).finish_non_exhaustive()
+        f.debug_struct("ChartAuth")
+            .field("username", &self.username)
+            .finish_non_exhaustive()
     }
 }
