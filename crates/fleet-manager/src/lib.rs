@@ -5,14 +5,19 @@
 //! (writes) and `report` (status).
 
 mod account;
+mod bundle;
 mod bundledeployment;
 mod chart;
 mod cleanup;
+mod cluster;
+mod clustergroup;
 mod clusternamespace;
 pub mod config;
 mod content;
 pub mod env;
 mod objectset;
+mod planner;
+mod policy;
 mod registration;
 mod run;
 pub mod settings;

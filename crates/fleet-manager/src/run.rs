@@ -5,10 +5,14 @@ use std::sync::Arc;
 use fleet_runtime::{Context, Services};
 use tokio_util::sync::CancellationToken;
 
+use crate::planner::{Planner, Scope};
 use crate::settings::Settings;
 use crate::shell::Shell;
 use crate::world::World;
-use crate::{bundledeployment, chart, cleanup, clusternamespace, config, content, registration, startup, token};
+use crate::{
+    bundle, bundledeployment, chart, cleanup, cluster, clustergroup, clusternamespace, config, content, registration,
+    startup, token,
+};
 
 /// Field manager of all writes.
 const MANAGER: &str = "fleetcontroller";
@@ -74,11 +78,20 @@ pub async fn run_parts(
         config,
         world: World::default(),
     });
+    let scope = if parts.contains(&Part::Bundles) {
+        Some(Scope::Plan)
+    } else {
+        parts.contains(&Part::Git).then_some(Scope::Sources)
+    };
+    let planner = scope.map(|scope| Planner::start(&shell, scope)).unwrap_or_default();
     for part in parts {
         match part {
             Part::Bundles => {
                 bundledeployment::start(&shell, &mut services);
                 content::start(&shell, &mut services);
+                bundle::start(&shell, &planner, &mut services);
+                cluster::start(&shell, &planner, &mut services);
+                clustergroup::start(&shell, &planner, &mut services);
             }
             Part::Agents => {
                 clusternamespace::start(&shell, &mut services);
