@@ -13,6 +13,8 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    /// Run the embedded Kubernetes API server alone
+    Apiserver(commands::apiserver::Args),
     /// Turn directories into bundles and store or print them
     Apply(commands::apply::Args),
     /// Show which clusters a bundle is deployed to, and with which options

@@ -5,9 +5,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::access::User;
 use crate::cluster::Cluster;
+use crate::controllers::{Api, Housekeeping, Switches};
 use crate::options::Options;
 use crate::security::Security;
 use crate::shell::{Listener, Shell};
@@ -46,6 +49,8 @@ pub struct Server {
     shell: Shell,
     listener: Option<Listener>,
     admin: Arc<str>,
+    stop: CancellationToken,
+    companions: TaskTracker,
 }
 
 impl std::fmt::Debug for Server {
@@ -70,7 +75,7 @@ impl Server {
     /// When the store cannot be opened or the address not be used.
     pub async fn start(options: Options) -> Result<Self, Error> {
         let store: Arc<dyn Store> = Arc::new(Memory::new(options.history));
-        let directory = options.data.as_ref().map(|data| data.join("pki"));
+        let directory = options.data.clone();
         let Options {
             clock, random, names, ..
         } = &options;
@@ -94,11 +99,30 @@ impl Server {
             }
             None => String::new(),
         };
-        Ok(Self {
+        let server = Self {
             shell,
             listener,
             admin: admin.into(),
-        })
+            stop: CancellationToken::new(),
+            companions: TaskTracker::new(),
+        };
+        if options.controllers {
+            server.keep_house();
+        }
+        Ok(server)
+    }
+
+    /// Starts the housekeeping controllers, clients of this server like any other.
+    fn keep_house(&self) {
+        let Cluster { security, clock, .. } = &*self.shell.cluster;
+        let housekeeping = Housekeeping::new(
+            Api::new(self.service(User::admin())),
+            Arc::clone(&security.tokens),
+            security.pki.server_ca_pem().to_owned(),
+            Arc::clone(clock),
+            Switches::default(),
+        );
+        self.companions.spawn(housekeeping.run(self.stop.clone()));
     }
 
     /// The server as one user sees it: a `tower::Service<http::Request<B>>` for `kube::Client::new`.
@@ -124,6 +148,9 @@ impl Server {
 
     /// Stops listening, ends watches and companions, and closes the store.
     pub async fn shutdown(&self) {
+        self.stop.cancel();
+        self.companions.close();
+        self.companions.wait().await;
         self.shell.cluster.store.history().end("");
         if let Some(listener) = &self.listener {
             listener.stop().await;
