@@ -4,6 +4,10 @@
 //! never walks bindings of others. The index follows the store's events and is brought up to date before each decision,
 //! so that a right counts (and a withdrawn one does not) as soon as its write was answered. Mirrors upstream's RBAC
 //! authorizer, the privileged group `system:masters`, and the escalation checks of the RBAC registry.
+//!
+//! Three questions are asked here: [`Rbac`] as authorizer for every request, [`Reviews::answer`] for creates that are
+//! answered and not stored, and [`Rbac::check_write`] for every create and update (patch, apply) of the four kinds of
+//! the RBAC group, with the object as it will be stored.
 
 mod default;
 mod escalation;

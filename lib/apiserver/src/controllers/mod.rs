@@ -42,3 +42,6 @@ impl Default for Switches {
         Self { garbage: true, namespaces: true, tokens: true, accounts: true, aggregation: true }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,1 +1,333 @@
-//! Persistent backend.
+//! Backend that keeps everything in one directory and survives being killed.
+//!
+//! One thread commits: it takes the writes that are waiting, checks each against what the ones before it left, and makes
+//! them durable together (group commit), so that many writers share the cost of one flush. A write is acknowledged after
+//! that flush and never before. Readers look at a snapshot that belongs to a revision; publishing a batch and moving
+//! that snapshot is one step. Values lie compressed on disk; memory is bounded by the caches below, not by the number of
+//! objects. The recent past is not kept over a restart: a watch from before it gets 410 and lists again.
+
+use std::collections::HashMap;
+use std::ops::Bound;
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock, mpsc};
+use std::thread::JoinHandle;
+
+use bytes::Bytes;
+use fjall::config::BlockSizePolicy;
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable, Snapshot};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use tokio::sync::oneshot;
+
+use super::history::within;
+use super::memory::{check, page};
+use super::{Entry, Error, Event, History, Page, Scan, Store, Write};
+
+/// Blocks read lately; filled as they are read.
+const CACHE: u64 = 64 << 20;
+/// What was written and is not sorted into files yet.
+const MEMTABLE: u64 = 16 << 20;
+/// Journals kept until everything in them is in files.
+const JOURNAL: u64 = 128 << 20;
+/// Neighbours (the objects of a namespace) compress well together; a single read unpacks one block.
+const BLOCK: u32 = 8 << 10;
+/// Writes made durable together at most.
+const BATCH: usize = 1024;
+/// Keys counted beyond a page; whoever pages through more is told this number. The API calls it an estimate, and
+/// counting to the end would make a complete listing quadratic.
+const COUNTED: u64 = 2000;
+
+/// Key of the last revision in the keyspace of the same name.
+const REVISION: &str = "revision";
+
+type Reply = oneshot::Sender<Result<u64, Error>>;
+
+enum Job {
+    Write(Write, Reply),
+    Stop,
+}
+
+/// What readers see.
+#[derive(Clone)]
+struct View {
+    snapshot: Snapshot,
+    revision: u64,
+}
+
+struct Shared {
+    objects: Keyspace,
+    view: RwLock<View>,
+    history: Arc<History>,
+}
+
+/// The store in a directory.
+pub struct Disk {
+    shared: Arc<Shared>,
+    jobs: mpsc::Sender<Job>,
+    committer: Option<JoinHandle<()>>,
+}
+
+impl Disk {
+    /// Opens the store in `directory`, making it if there is none, and keeps `history` events in memory.
+    ///
+    /// # Errors
+    /// The directory cannot be used, is in use, or holds something else.
+    pub fn open(directory: &Path, history: usize) -> Result<Self, Error> {
+        let open = |source| backend("open the store", source);
+        let database = Database::builder(directory)
+            .cache_size(CACHE)
+            .max_journaling_size(JOURNAL)
+            .manual_journal_persist(true)
+            .open()
+            .map_err(open)?;
+        let options = || {
+            KeyspaceCreateOptions::default()
+                .max_memtable_size(MEMTABLE)
+                .data_block_size_policy(BlockSizePolicy::all(BLOCK))
+        };
+        let objects = database.keyspace("objects", options).map_err(open)?;
+        let facts = database.keyspace(REVISION, options).map_err(open)?;
+        let revision = facts.get(REVISION).map_err(open)?;
+        let revision = revision.and_then(|bytes| Some(u64::from_be_bytes(bytes.as_ref().try_into().ok()?))).unwrap_or(1);
+        let shared = Arc::new(Shared {
+            objects,
+            view: RwLock::new(View { snapshot: database.snapshot(), revision }),
+            history: Arc::new(History::new(revision, history)),
+        });
+        let (jobs, waiting) = mpsc::channel();
+        let committer = Committer { database, facts, shared: Arc::clone(&shared), revision };
+        let committer = std::thread::Builder::new()
+            .name("store-commit".to_owned())
+            .spawn(move || committer.run(&waiting))
+            .map_err(|source| backend("start the committer", source))?;
+        Ok(Self { shared, jobs, committer: Some(committer) })
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        // What was asked for before is still committed; the directory is free afterwards.
+        let _ = self.jobs.send(Job::Stop);
+        if let Some(committer) = self.committer.take() {
+            let _ = committer.join();
+        }
+    }
+}
+
+impl std::fmt::Debug for Disk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Disk").field("revision", &self.shared.view().revision).finish_non_exhaustive()
+    }
+}
+
+impl Store for Disk {
+    fn revision(&self) -> u64 {
+        self.shared.view().revision
+    }
+
+    fn get(&self, key: &str) -> Result<Option<Entry>, Error> {
+        self.shared.get(&self.shared.view().snapshot, key)
+    }
+
+    fn scan(&self, scan: &Scan<'_>) -> Result<Page, Error> {
+        let view = self.shared.view();
+        let revision = scan.at.unwrap_or(view.revision);
+        let start = scan.after.map_or(Bound::Included(scan.scope), Bound::Excluded);
+        let mut guards = view.snapshot.range::<&str, _>(&self.shared.objects, (start, Bound::Unbounded));
+        if revision < view.revision {
+            return self.scan_past(scan, revision, guards);
+        }
+        let mut result = Page { revision, ..Page::default() };
+        for guard in guards.by_ref() {
+            let (key, value) = guard.into_inner().map_err(|source| backend("scan", source))?;
+            let key = text(&key)?;
+            if !within(key, scan.scope) {
+                return Ok(result);
+            }
+            if scan.limit > 0 && result.entries.len() == scan.limit {
+                result.more = true;
+                result.remaining = 1;
+                break;
+            }
+            result.entries.push((key.into(), decode(&value)?));
+        }
+        for guard in guards {
+            let key = guard.key().map_err(|source| backend("scan", source))?;
+            if !result.more || !within(text(&key)?, scan.scope) {
+                break;
+            }
+            if result.remaining == COUNTED {
+                break;
+            }
+            result.remaining += 1;
+        }
+        Ok(result)
+    }
+
+    fn write(&self, write: Write) -> BoxFuture<'static, Result<u64, Error>> {
+        // The channel holds what requests in flight hold anyway, so their number is its bound.
+        let (reply, result) = oneshot::channel();
+        if self.jobs.send(Job::Write(write, reply)).is_err() {
+            return std::future::ready(Err(stopped())).boxed();
+        }
+        async move { result.await.unwrap_or_else(|_| Err(stopped())) }.boxed()
+    }
+
+    fn history(&self) -> &Arc<History> {
+        &self.shared.history
+    }
+}
+
+impl Disk {
+    /// A page as it was: what is stored now with what the history says was different.
+    fn scan_past(&self, scan: &Scan<'_>, revision: u64, guards: fjall::Iter) -> Result<Page, Error> {
+        let then = self.shared.history.overlay(scan.scope, revision)?;
+        // Enough to fill the page even if everything that has changed since is not part of it.
+        let enough = if scan.limit == 0 { usize::MAX } else { scan.limit + then.len() + 1 };
+        let mut now = Vec::new();
+        let mut cut = false;
+        for guard in guards {
+            let (key, value) = guard.into_inner().map_err(|source| backend("scan", source))?;
+            let key = text(&key)?;
+            if !within(key, scan.scope) {
+                break;
+            }
+            if now.len() == enough {
+                cut = true;
+                break;
+            }
+            now.push((Arc::from(key), decode(&value)?));
+        }
+        let mut result = page(now.into_iter(), then, scan, revision);
+        result.more |= cut;
+        Ok(result)
+    }
+}
+
+impl Shared {
+    fn view(&self) -> View {
+        self.view.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn get(&self, snapshot: &Snapshot, key: &str) -> Result<Option<Entry>, Error> {
+        let value = snapshot.get(&self.objects, key).map_err(|source| backend("read", source))?;
+        value.map(|value| decode(&value)).transpose()
+    }
+}
+
+/// The only writer.
+struct Committer {
+    database: Database,
+    facts: Keyspace,
+    shared: Arc<Shared>,
+    revision: u64,
+}
+
+impl Committer {
+    fn run(mut self, jobs: &mpsc::Receiver<Job>) {
+        while let Ok(first) = jobs.recv() {
+            let mut writes = Vec::new();
+            let mut stop = false;
+            for job in std::iter::once(first).chain(jobs.try_iter().take(BATCH - 1)) {
+                match job {
+                    Job::Write(write, reply) => writes.push((write, reply)),
+                    Job::Stop => {
+                        stop = true;
+                        break;
+                    }
+                }
+            }
+            self.commit(writes);
+            if stop {
+                return;
+            }
+        }
+    }
+
+    fn commit(&mut self, writes: Vec<(Write, Reply)>) {
+        let snapshot = self.shared.view().snapshot;
+        let mut pending: HashMap<Arc<str>, Option<Entry>> = HashMap::new();
+        let mut batch = self.database.batch().durability(Some(PersistMode::SyncData));
+        let (mut events, mut replies) = (Vec::new(), Vec::new());
+        let mut revision = self.revision;
+        for (write, reply) in writes {
+            let current = match pending.get(&write.key) {
+                Some(entry) => Ok(entry.clone()),
+                None => self.shared.get(&snapshot, &write.key),
+            };
+            let previous = match current.and_then(|current| check(write.expect, current.as_ref()).map(|()| current)) {
+                Ok(previous) => previous,
+                Err(error) => {
+                    // Whoever asked may be gone.
+                    let _ = reply.send(Err(error));
+                    continue;
+                }
+            };
+            revision += 1;
+            let created = previous.as_ref().map_or(revision, |entry| entry.created);
+            let entry = write.value.map(|value| Entry { value, created, modified: revision });
+            match &entry {
+                Some(entry) => batch.insert(&self.shared.objects, &*write.key, encode(entry)),
+                None => batch.remove(&self.shared.objects, &*write.key),
+            }
+            pending.insert(Arc::clone(&write.key), entry.clone());
+            events.push(Event::new(write.key, revision, entry, previous));
+            replies.push((reply, revision));
+        }
+        if events.is_empty() {
+            return;
+        }
+        batch.insert(&self.facts, REVISION, revision.to_be_bytes());
+        if let Err(source) = batch.commit() {
+            let error = backend("commit", source);
+            for (reply, _) in replies {
+                let _ = reply.send(Err(error.clone()));
+            }
+            return;
+        }
+        self.revision = revision;
+        {
+            let mut view = self.shared.view.write().unwrap_or_else(PoisonError::into_inner);
+            *view = View { snapshot: self.database.snapshot(), revision };
+            // Readers wait here, so that nobody hears of what they cannot read yet.
+            self.shared.history.publish(events);
+        }
+        for (reply, revision) in replies {
+            let _ = reply.send(Ok(revision));
+        }
+    }
+}
+
+/// Created and modified revision, then the value.
+fn encode(entry: &Entry) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(16 + entry.value.len());
+    bytes.extend_from_slice(&entry.created.to_be_bytes());
+    bytes.extend_from_slice(&entry.modified.to_be_bytes());
+    bytes.extend_from_slice(&entry.value);
+    bytes
+}
+
+fn decode(bytes: &[u8]) -> Result<Entry, Error> {
+    let read = || {
+        let (created, rest) = bytes.split_first_chunk::<8>()?;
+        let (modified, value) = rest.split_first_chunk::<8>()?;
+        let value = Bytes::copy_from_slice(value);
+        Some(Entry { value, created: u64::from_be_bytes(*created), modified: u64::from_be_bytes(*modified) })
+    };
+    read().ok_or_else(|| backend("read a stored value", std::io::Error::other("it is too short")))
+}
+
+fn text(key: &[u8]) -> Result<&str, Error> {
+    std::str::from_utf8(key).map_err(|source| backend("read a stored key", source))
+}
+
+fn backend(action: &'static str, source: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::Backend { action, source: Arc::new(source) }
+}
+
+fn stopped() -> Error {
+    backend("write", std::io::Error::other("the store is closed"))
+}
+
+#[cfg(test)]
+mod tests;
