@@ -6,6 +6,7 @@ mod assemble;
 mod chart;
 mod conform;
 mod dependency;
+mod env;
 mod ignore;
 mod path;
 mod pattern;

@@ -1,4 +1,15 @@
-//! Repository → commit → directory, with the `git` program.
+//! Repository → commit → directory, with the `git` program. What a user writes (addresses,
+//! branches) never becomes an option, never leaves the allowed protocols; what is secret never
+//! shows in arguments, addresses or messages; the machine's own git configuration has no say.
+
+mod address;
+mod command;
+mod commit;
+mod fetch;
+
+pub use command::Error;
+pub use commit::commit;
+pub use fetch::{Fetched, fetch};
 
 use serde::{Deserialize, Serialize};
 
