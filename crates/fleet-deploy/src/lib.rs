@@ -31,6 +31,12 @@ pub mod store;
 
 pub mod deploy;
 
+pub mod correct;
+pub mod drift;
+pub mod monitor;
+mod normal;
+pub mod summary;
+
 mod chain;
 
 pub use chain::chain;

@@ -3,6 +3,7 @@
 //! outcome. Mirrors Helm 4's actions as upstream's agent calls them.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use helm::release::{Hook, Info, Release, Status};
@@ -155,7 +156,7 @@ pub struct Ports {
     /// Reads records.
     pub agent: Cluster,
     /// Source of time.
-    pub now: fn() -> Timestamp,
+    pub now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
 }
 
 impl Ports {
