@@ -35,25 +35,37 @@ impl DeploymentPlan {
         object.metadata.labels = Some((*self.labels).clone());
         let old = std::mem::take(&mut object.spec);
         object.spec = (*self.rest).clone();
-        let staged = (*self.staged).clone();
+        let (staged, id) = match &self.staged {
+            Some((options, id)) => ((**options).clone(), id.to_string()),
+            None => (old.staged_options.unwrap_or_default(), old.staged_deployment_id),
+        };
         match self.release {
             Release::Staged => {
                 object.spec.options = Some(staged.clone());
-                object.spec.deployment_id = self.staged_id.to_string();
+                object.spec.deployment_id.clone_from(&id);
             }
             Release::Kept | Release::KeptWithDiff => {
                 object.spec.options = old.options;
                 object.spec.deployment_id = old.deployment_id;
-                let options = object.spec.options.get_or_insert_default();
-                options.namespace_labels.clone_from(&staged.namespace_labels);
-                options.namespace_annotations.clone_from(&staged.namespace_annotations);
-                if self.release == Release::KeptWithDiff {
-                    options.diff.clone_from(&staged.diff);
+                let (labels, annotations) = &*self.namespace;
+                if let Some(options) = &mut object.spec.options {
+                    if !labels.is_empty() {
+                        options.namespace_labels.get_or_insert_default().extend(labels.clone());
+                    }
+                    if !annotations.is_empty() {
+                        options
+                            .namespace_annotations
+                            .get_or_insert_default()
+                            .extend(annotations.clone());
+                    }
+                    if self.release == Release::KeptWithDiff {
+                        options.diff.clone_from(&staged.diff);
+                    }
                 }
             }
         }
         object.spec.staged_options = Some(staged);
-        object.spec.staged_deployment_id = self.staged_id.to_string();
+        object.spec.staged_deployment_id = id;
         object.spec.downstream_resources_generation = old.downstream_resources_generation;
         let extracted = values::of_deployment(object.spec.options.as_ref(), object.spec.staged_options.as_ref());
         for options in [&mut object.spec.options, &mut object.spec.staged_options]

@@ -23,4 +23,5 @@ pub use event::{Dirty, Event, NamespacePolicy};
 pub use explain::{Explanation, Reason};
 pub use key::{BundleKey, ClusterKey, DeploymentKey, GroupKey, MappingKey, SourceKey, SourceKind};
 pub use plan::{DeploymentPlan, LeftOut, Pass, Plan, Problem, Release};
+pub use rollup::{ClusterRollup, GroupRollup, SourceRollup};
 pub use state::State;

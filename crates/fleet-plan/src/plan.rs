@@ -102,12 +102,12 @@ pub struct DeploymentPlan {
     pub update: bool,
     /// All its labels.
     pub labels: Arc<BTreeMap<String, String>>,
-    /// Options of the next release, values included.
-    pub staged: Arc<BundleDeploymentOptions>,
-    /// Id of the next release.
-    pub staged_id: Arc<str>,
+    /// Options (values included) and id of the next release; absent where what is staged stays as it is stored.
+    pub staged: Option<(Arc<BundleDeploymentOptions>, Arc<str>)>,
     /// What becomes of the options and id of the release to run.
     pub release: Release,
+    /// Labels and annotations for the release namespace that are added even to a release that is kept.
+    pub namespace: Arc<(BTreeMap<String, String>, BTreeMap<String, String>)>,
     /// Everything of the spec that is not options, ids or values hash. Options, ids and `valuesHash` in it are empty.
     pub rest: Arc<BundleDeploymentSpec>,
 }
@@ -121,4 +121,12 @@ pub enum Release {
     Kept,
     /// What is stored stays, with the staged `diff`: ids are equal, only what counts as drift changed.
     KeptWithDiff,
+}
+
+impl Problem {
+    pub(crate) fn within(self, place: &str) -> Self {
+        Self {
+            message: format!("{place}: {}", self.message),
+        }
+    }
 }
