@@ -5,7 +5,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 
 /// Why a kubeconfig is not usable.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub(crate) enum Error {
     /// It cannot be read.
     #[error("parse kubeconfig")]
     Parse(#[source] Box<kube::config::KubeconfigError>),
@@ -19,7 +19,7 @@ pub enum Error {
 
 /// The management cluster as this agent sees it.
 #[derive(Clone)]
-pub struct Upstream {
+pub(crate) struct Upstream {
     /// With the account of this cluster.
     pub client: kube::Client,
     /// Namespace of this cluster's bundle deployments.
@@ -34,7 +34,7 @@ pub struct Upstream {
 ///
 /// # Errors
 /// It is damaged, or names a program or a file.
-pub async fn connect(kubeconfig: &str) -> Result<(kube::Client, String), Error> {
+pub(crate) async fn connect(kubeconfig: &str) -> Result<(kube::Client, String), Error> {
     let parsed = Kubeconfig::from_yaml(kubeconfig).map_err(|error| Error::Parse(Box::new(error)))?;
     for user in parsed.auth_infos.iter().filter_map(|user| user.auth_info.as_ref()) {
         if user.exec.is_some() || user.auth_provider.is_some() {

@@ -14,7 +14,7 @@ use futures::TryStreamExt;
 use kube::api::ApiResource;
 use kube::core::{DynamicObject, PartialObjectMeta};
 use kube::runtime::watcher::{self, Event};
-use kube::runtime::{WatchStreamExt, metadata_watcher};
+use kube::runtime::{WatchStreamExt, watcher as watch};
 use kube::{Api, ResourceExt};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -123,9 +123,9 @@ impl Watches {
             kind: kind.kind.clone(),
             plural: kind.plural.clone(),
         };
-        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource);
+        let api: Api<PartialObjectMeta<DynamicObject>> = Api::all_with(self.client.clone(), &resource);
         let config = watcher::Config::default().labels(labels::OBJECT_SET_HASH).any_semantic();
-        let stream = metadata_watcher(api, config).default_backoff();
+        let stream = watch(api, config).default_backoff();
         let mut stream = std::pin::pin!(stream);
         let mut listed: Option<BTreeSet<Place>> = None;
         loop {

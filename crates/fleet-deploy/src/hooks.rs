@@ -108,7 +108,7 @@ async fn items(
 ) -> Result<Vec<Item>, Error> {
     let objects = postrender::objects_of(&hook.manifest)
         .map_err(|error| Error::Manifest { path: hook.path.clone(), message: error.to_string() })?;
-    run::items(&ports.cluster, &objects, release, namespace)
+    run::items(&ports.cluster, &objects.iter().collect::<Vec<_>>(), release, namespace)
         .await
         .map_err(|error| Error::Run { event, message: chain(&error) })
 }

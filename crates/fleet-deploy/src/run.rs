@@ -148,6 +148,12 @@ pub struct Target {
     pub definitions: Vec<Value>,
 }
 
+impl Target {
+    fn objects(&self) -> Vec<&Value> {
+        self.documents.iter().map(|document| &document.object).collect()
+    }
+}
+
 /// The cluster seen with the rights of whoever deploys, and seen with the agent's own.
 #[derive(Clone)]
 pub struct Ports {
@@ -175,12 +181,12 @@ pub(crate) struct Item {
 /// Resolves kinds and fills in namespaces.
 pub(crate) async fn items(
     cluster: &Cluster,
-    objects: impl IntoIterator<Item = &Value>,
+    objects: &[&Value],
     release: &str,
     namespace: &str,
 ) -> Result<Vec<Item>, Error> {
     let mut items = Vec::new();
-    for object in objects {
+    for object in objects.iter().copied() {
         let mut key = ObjectKey::of(object);
         let kind = match cluster.kind(&key.api_version, &key.kind).await {
             Ok(kind) => kind,
@@ -261,7 +267,7 @@ pub(crate) async fn install(ports: &Ports, target: &Target, mode: &Mode, revisio
     };
     let items = items(
         &ports.cluster,
-        target.documents.iter().map(|document| &document.object),
+        &target.objects(),
         &target.name,
         &target.namespace,
     )
@@ -378,7 +384,7 @@ async fn change(
 async fn base_items(ports: &Ports, release: &Release) -> Result<Vec<Item>, Error> {
     let mut found = Vec::new();
     for object in objects_of(release)? {
-        match items(&ports.cluster, [&object], &release.name, &release.namespace).await {
+        match items(&ports.cluster, &[&object], &release.name, &release.namespace).await {
             Ok(item) => found.extend(item),
             Err(Error::UnknownKind(_)) => {}
             Err(error) => return Err(error),
@@ -404,7 +410,7 @@ pub(crate) async fn upgrade(
     };
     let new = items(
         &ports.cluster,
-        target.documents.iter().map(|document| &document.object),
+        &target.objects(),
         &target.name,
         &target.namespace,
     )
