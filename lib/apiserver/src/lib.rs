@@ -19,6 +19,7 @@ mod object;
 mod query;
 mod security;
 mod shell;
+mod table;
 mod verb;
 
 pub mod apply;

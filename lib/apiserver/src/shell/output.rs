@@ -1,14 +1,102 @@
 //! Answers as bytes: whole objects, metadata only, lists, watch events.
 
 use bytes::Bytes;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::negotiate::Shape;
 use crate::object;
+use crate::query::Query;
 use crate::registry::Resource;
-use crate::status::Result;
+use crate::status::{Result, Status};
 use crate::store::Entry;
+use crate::table::Printer;
 use crate::verb::{Change, Item, List, Watch};
+
+/// How tables are made for one request.
+pub(super) struct Tabular {
+    printer: Printer,
+    include: Include,
+    now: Timestamp,
+}
+
+/// What of an object goes with its row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Include {
+    None,
+    Metadata,
+    Object,
+}
+
+impl Tabular {
+    /// Reads `includeObject`.
+    ///
+    /// # Errors
+    /// 400 for a value that means nothing.
+    pub(super) fn new(resource: &Resource, query: &Query, now: Timestamp) -> Result<Self> {
+        let include = match query.get("includeObject") {
+            "" | "Metadata" => Include::Metadata,
+            "None" => Include::None,
+            "Object" => Include::Object,
+            other => {
+                let why =
+                    format!("includeObject: Invalid value: {other:?}: must be 'Metadata', 'Object', 'None', or empty");
+                return Err(Box::new(Status::bad_request(format!(
+                    "Unable to convert to Table as requested: {why}"
+                ))));
+            }
+        };
+        Ok(Self {
+            printer: Printer::of(resource),
+            include,
+            now,
+        })
+    }
+
+    /// A table of entries; later ones of a watch need no heads.
+    pub(super) fn table<'a>(
+        &self,
+        resource: &Resource,
+        entries: impl Iterator<Item = &'a Entry>,
+        metadata: Value,
+        heads: Heads,
+    ) -> Result<Value> {
+        let rows = entries
+            .map(|entry| self.row(resource, entry))
+            .collect::<Result<Vec<Value>>>()?;
+        let columns = if heads == Heads::Shown {
+            self.printer.columns()
+        } else {
+            Value::Null
+        };
+        Ok(json!({
+            "kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": metadata, "columnDefinitions": columns, "rows": rows,
+        }))
+    }
+
+    fn row(&self, resource: &Resource, entry: &Entry) -> Result<Value> {
+        let object = object::decode(resource, entry)?;
+        let mut row = json!({"cells": self.printer.cells(&object, self.now)});
+        if let Some(conditions) = self.printer.conditions(&object) {
+            row["conditions"] = conditions;
+        }
+        row["object"] = match self.include {
+            Include::None => Value::Null,
+            Include::Object => object,
+            Include::Metadata => {
+                json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": object["metadata"]})
+            }
+        };
+        Ok(row)
+    }
+}
+
+/// Whether a table says what its columns are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Heads {
+    Shown,
+    Known,
+}
 
 /// One object.
 pub(super) fn object(resource: &Resource, entry: &Entry, shape: &Shape) -> Vec<u8> {
@@ -20,8 +108,8 @@ pub(super) fn object(resource: &Resource, entry: &Entry, shape: &Shape) -> Vec<u
     out
 }
 
-/// A list.
-pub(super) fn list(list: &List, shape: &Shape) -> Vec<u8> {
+/// `metadata` of a list.
+pub(super) fn list_metadata(list: &List) -> Value {
     let mut metadata = json!({"resourceVersion": list.revision.to_string()});
     if !list.next.is_empty() || list.resource.custom.is_some() {
         metadata["continue"] = list.next.as_str().into();
@@ -29,6 +117,12 @@ pub(super) fn list(list: &List, shape: &Shape) -> Vec<u8> {
     if let Some(remaining) = list.remaining {
         metadata["remainingItemCount"] = remaining.into();
     }
+    metadata
+}
+
+/// A list.
+pub(super) fn list(list: &List, shape: &Shape) -> Vec<u8> {
+    let metadata = list_metadata(list);
     let (kind, version) = match shape {
         Shape::Metadata(version) => ("PartialObjectMetadataList".to_owned(), format!("meta.k8s.io/{version}")),
         _ => (list.resource.list_kind.clone(), list.resource.api_version()),
@@ -52,19 +146,24 @@ pub(super) fn list(list: &List, shape: &Shape) -> Vec<u8> {
     out
 }
 
-/// One line of a watch.
-pub(super) fn event(watch: &Watch, item: &Item, shape: &Shape) -> Result<Bytes> {
-    match item {
-        Item::Object(change, entry, Some(event)) if watch.is_plain() && !matches!(shape, Shape::Table(_)) => {
+/// One line of a watch; `tables` for those that show tables, and whether it is the first line.
+pub(super) fn event(watch: &Watch, item: &Item, shape: &Shape, tables: Option<(&Tabular, Heads)>) -> Result<Bytes> {
+    match (item, tables) {
+        (Item::Object(change, entry, _), Some((tables, heads))) => {
+            let metadata = json!({"resourceVersion": entry.modified.to_string()});
+            let table = tables.table(&watch.resource, std::iter::once(entry), metadata, heads)?;
+            Ok(value_line(word(*change), &table))
+        }
+        (Item::Object(change, entry, Some(event)), None) if watch.is_plain() => {
             let form = u64::from(watch.resource.id) << 8 | shape_bits(shape) << 2 | change_bits(*change);
             Ok(event.encoded(form, || line(&watch.resource, *change, entry, shape)))
         }
-        Item::Object(change, entry, _) => Ok(line(&watch.resource, *change, entry, shape)),
-        Item::Bookmark(revision, end) => Ok(value_line(
+        (Item::Object(change, entry, _), None) => Ok(line(&watch.resource, *change, entry, shape)),
+        (Item::Bookmark(revision, end), _) => Ok(value_line(
             "BOOKMARK",
             &bookmark(&watch.resource, *revision, *end, shape),
         )),
-        Item::Error(status) => Ok(value_line("ERROR", &status.to_value())),
+        (Item::Error(status), _) => Ok(value_line("ERROR", &status.to_value())),
     }
 }
 

@@ -6,18 +6,20 @@ use bytes::Bytes;
 use futures::stream;
 use http::{Method, Response, request};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use jiff::Timestamp;
 
 use super::negotiate::{self, Encoding, Form, Shape};
+use super::output::{self, Heads, Tabular};
+use super::page;
 use super::respond::{self, Body};
 use super::route::{self, Route, Target};
-use super::{output, page};
 use crate::access::{Attributes, Authenticator, Peer, User};
 use crate::authn::impersonate;
 use crate::authz;
 use crate::cluster::Cluster;
 use crate::query::Query;
 use crate::status::{Result, Status};
-use crate::verb::{self, Answer, Content, Request, Watch};
+use crate::verb::{self, Answer, Content, Item, Request, Watch};
 
 /// Largest body that is read.
 const LARGEST_BODY: usize = 3 * 1024 * 1024;
@@ -106,7 +108,15 @@ impl Shell {
         };
         let cluster = &self.cluster;
         if let Some(answer) = verb::review(cluster, &request) {
-            return write(answer?, &form, head);
+            return write(
+                answer?,
+                &Output {
+                    form: &form,
+                    head,
+                    query: &request.query,
+                    now: cluster.clock.now(),
+                },
+            );
         }
         let answer = match verb {
             "get" => verb::get(cluster, &request)?,
@@ -125,7 +135,15 @@ impl Shell {
             "deletecollection" => verb::delete_collection(cluster, &request).await?,
             _ => return Err(Box::new(Status::method_not_allowed())),
         };
-        let mut response = write(answer, &form, head)?;
+        let mut response = write(
+            answer,
+            &Output {
+                form: &form,
+                head,
+                query: &request.query,
+                now: cluster.clock.now(),
+            },
+        )?;
         if let Some(text) = page::deprecation(&single) {
             respond::warn(&mut response, &[text]);
         }
@@ -228,44 +246,100 @@ fn page_attributes(head: &request::Parts) -> Attributes {
     }
 }
 
-fn write(answer: Answer, form: &Form, head: &request::Parts) -> Result<Response<Body>> {
-    let gzip = respond::takes_gzip(&head.headers);
-    let mut response = match answer.content {
-        Content::Object(resource, entry) => respond::compressed(
-            answer.code,
-            output::object(&resource, &entry, &form.shape),
-            form.encoding,
-            gzip,
-        ),
-        Content::List(list) => respond::compressed(answer.code, output::list(&list, &form.shape), form.encoding, gzip),
-        Content::Value(value) => respond::compressed(answer.code, value.to_string().into_bytes(), form.encoding, gzip),
-        Content::Watch(watch) => respond::stream("application/json", events(*watch, form.shape.clone())),
+/// The form of an answer and what else its writing needs.
+struct Output<'a> {
+    form: &'a Form,
+    head: &'a request::Parts,
+    query: &'a Query,
+    now: Timestamp,
+}
+
+fn write(answer: Answer, output: &Output<'_>) -> Result<Response<Body>> {
+    let Output { form, head, query, now } = output;
+    let shape = &form.shape;
+    let table = matches!(shape, Shape::Table(_));
+    let json = match answer.content {
+        Content::Object(resource, entry) if table => {
+            let metadata = serde_json::json!({"resourceVersion": entry.modified.to_string()});
+            let tables = Tabular::new(&resource, query, *now)?;
+            let table = tables.table(&resource, std::iter::once(&entry), metadata, Heads::Shown)?;
+            table.to_string().into_bytes()
+        }
+        Content::List(list) if table => {
+            let tables = Tabular::new(&list.resource, query, *now)?;
+            let metadata = output::list_metadata(&list);
+            tables
+                .table(&list.resource, list.entries.iter(), metadata, Heads::Shown)?
+                .to_string()
+                .into_bytes()
+        }
+        Content::Object(resource, entry) => output::object(&resource, &entry, shape),
+        Content::List(list) => output::list(&list, shape),
+        Content::Value(value) => value.to_string().into_bytes(),
+        Content::Watch(watch) => {
+            let tables = if table {
+                Some(Tabular::new(&watch.resource, query, *now)?)
+            } else {
+                None
+            };
+            let stream = Events {
+                watch: *watch,
+                shape: shape.clone(),
+                tables,
+                heads: Heads::Shown,
+                over: false,
+            };
+            return Ok(respond::stream("application/json", stream.chunks()));
+        }
     };
+    let gzip = respond::takes_gzip(&head.headers);
+    let mut response = respond::compressed(answer.code, json, form.encoding, gzip);
     respond::warn(&mut response, &answer.warnings);
     Ok(response)
 }
 
-/// A watch as chunks; events that wait together go together.
-fn events(watch: Watch, shape: Shape) -> impl futures::Stream<Item = Bytes> + Send + 'static {
-    stream::unfold((watch, shape, false), |(mut watch, shape, over)| async move {
-        if over {
-            return None;
-        }
-        let item = watch.next().await?;
-        let mut over = matches!(item, verb::Item::Error(_));
-        let first = output::event(&watch, &item, &shape).ok()?;
-        let Some(second) = (if over { None } else { watch.ready() }) else {
-            return Some((first, (watch, shape, over)));
-        };
-        let mut chunk = first.to_vec();
-        let mut waiting = Some(second);
-        let mut taken = 0;
-        while let Some(item) = waiting {
-            over = matches!(item, verb::Item::Error(_));
-            chunk.extend_from_slice(&output::event(&watch, &item, &shape).ok()?);
-            taken += 1;
-            waiting = if over || taken == BATCH { None } else { watch.ready() };
-        }
-        Some((Bytes::from(chunk), (watch, shape, over)))
-    })
+/// A watch as it is being written.
+struct Events {
+    watch: Watch,
+    shape: Shape,
+    tables: Option<Tabular>,
+    heads: Heads,
+    over: bool,
+}
+
+impl Events {
+    /// The watch as chunks; events that wait together go together.
+    fn chunks(self) -> impl futures::Stream<Item = Bytes> + Send + 'static {
+        stream::unfold(self, |mut events| async move {
+            if events.over {
+                return None;
+            }
+            let item = events.watch.next().await?;
+            let first = events.line(&item)?;
+            let Some(second) = events.ready() else {
+                return Some((first, events));
+            };
+            let mut chunk = first.to_vec();
+            let mut waiting = Some(second);
+            let mut taken = 0;
+            while let Some(item) = waiting {
+                chunk.extend_from_slice(&events.line(&item)?);
+                taken += 1;
+                waiting = if taken == BATCH { None } else { events.ready() };
+            }
+            Some((Bytes::from(chunk), events))
+        })
+    }
+
+    fn ready(&mut self) -> Option<Item> {
+        if self.over { None } else { self.watch.ready() }
+    }
+
+    fn line(&mut self, item: &Item) -> Option<Bytes> {
+        self.over = matches!(item, Item::Error(_));
+        let tables = self.tables.as_ref().map(|tables| (tables, self.heads));
+        let line = output::event(&self.watch, item, &self.shape, tables).ok()?;
+        self.heads = Heads::Known;
+        Some(line)
+    }
 }
