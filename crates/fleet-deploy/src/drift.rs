@@ -14,13 +14,14 @@ use crate::patch;
 #[must_use]
 pub fn difference(desired: &Value, live: &Value, options: Option<&DiffOptions>) -> Option<Value> {
     let (mut desired, mut live) = (desired.clone(), live.clone());
+    let original = normal::last_applied(&live);
     normal::normalize(&mut desired, &mut live);
     let key = ObjectKey::of(&live);
     for patch in options.map(|options| options.compare_patches.as_slice()).unwrap_or_default() {
         ignore(patch, &key, &mut desired);
         ignore(patch, &key, &mut live);
     }
-    let predicted = patch::predicted(&key, &desired, &live);
+    let (predicted, live) = patch::predicted(&key, &desired, &live, original.as_ref());
     let mut change = patch::changes(&live, &predicted)?;
     normal::drop_bookkeeping(&mut change);
     normal::drop_injected(&desired, &live, &mut change);

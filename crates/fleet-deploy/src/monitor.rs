@@ -113,12 +113,13 @@ pub async fn observe(
     };
     let selector = format!("{}={}", labels::OBJECT_SET_HASH, set.hash);
     for (api_version, kind, _) in &kinds {
-        let wanted: Vec<ObjectKey> = seen
+        let mut wanted: Vec<ObjectKey> = seen
             .desired
             .keys()
             .filter(|key| (&key.api_version, &key.kind) == (api_version, kind))
             .cloned()
             .collect();
+        wanted.sort_by_key(place);
         let namespaces: BTreeSet<&str> = wanted.iter().map(|key| key.namespace.as_str()).collect();
         let mut live = BTreeMap::new();
         for namespace in namespaces {
@@ -133,6 +134,11 @@ pub async fn observe(
         compare(cluster, &wanted, live, options, &before, &mut seen).await;
     }
     Ok(seen)
+}
+
+/// How upstream sorts the objects of one kind: by one text, in which `-` comes before `/`.
+fn place(key: &ObjectKey) -> String {
+    if key.namespace.is_empty() { key.name.clone() } else { format!("{}/{}", key.namespace, key.name) }
 }
 
 async fn compare(

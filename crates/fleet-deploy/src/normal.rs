@@ -15,11 +15,14 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// Brings both sides into one form.
 pub(crate) fn normalize(desired: &mut Value, live: &mut Value) {
     for side in [&mut *desired, &mut *live] {
+        typed(side);
         strip(side);
         match object::kind(side) {
             "Secret" => secret(side),
             "Role" | "ClusterRole" => rules(side),
             "Endpoints" => endpoints(side),
+            "RoleBinding" | "ClusterRoleBinding" => subjects(side),
+            "NetworkPolicy" => policy_ports(side),
             _ => {}
         }
     }
@@ -31,6 +34,21 @@ pub(crate) fn normalize(desired: &mut Value, live: &mut Value) {
         }
     } else {
         object::set_namespace(desired, &namespace);
+    }
+}
+
+/// One spelling of every value of a known kind. A side with fields its kind does not have is
+/// left as it is.
+fn typed(side: &mut Value) {
+    let Some(schema) = kubeschema::kinds::schema_of(object::api_version(side), object::kind(side)) else { return };
+    let mut decoded = side.clone();
+    if kubeschema::schema::decode(schema, &mut decoded).is_ok_and(|found| found.unknown.is_empty()) {
+        for field in ["apiVersion", "kind"] {
+            if let (Some(map), Some(value)) = (decoded.as_object_mut(), side.get(field)) {
+                map.insert(field.to_owned(), value.clone());
+            }
+        }
+        *side = decoded;
     }
 }
 
@@ -77,6 +95,30 @@ fn rules(side: &mut Value) {
     let empty = map.get("rules").is_none_or(|rules| rules.as_array().is_some_and(Vec::is_empty));
     if aggregated || empty {
         map.remove("rules");
+    }
+}
+
+/// The group of a subject follows from its kind.
+fn subjects(side: &mut Value) {
+    for subject in side.get_mut("subjects").and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Some(subject) = subject.as_object_mut() {
+            let group = subject.get("apiGroup").and_then(Value::as_str).unwrap_or_default();
+            if matches!(group, "" | "rbac.authorization.k8s.io") {
+                subject.remove("apiGroup");
+            }
+        }
+    }
+}
+
+fn policy_ports(side: &mut Value) {
+    for direction in ["/spec/ingress", "/spec/egress"] {
+        for rule in side.pointer_mut(direction).and_then(Value::as_array_mut).into_iter().flatten() {
+            for port in rule.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
+                if let Some(port) = port.as_object_mut() {
+                    port.entry("protocol").or_insert_with(|| "TCP".into());
+                }
+            }
+        }
     }
 }
 

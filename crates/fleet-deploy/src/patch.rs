@@ -1,44 +1,39 @@
-//! Patches that users write into bundles.
+//! Patches: those that users write into bundles, those that bring a live object to what a
+//! release wants, and the difference between two states. Built-in kinds merge as the API server
+//! merges them; of other kinds only plain JSON is known.
 
+use kubeschema::kinds;
+use kubeschema::patch::{difference, json, merge, strategic};
+use kubeschema::schema::Type;
 use serde_json::{Map, Value};
 
-use crate::object::ObjectKey;
+use crate::object::{self, ObjectKey};
 
-/// Applies an overlay's patch: a list is a JSON patch, anything else is merged.
+fn schema(key: &ObjectKey) -> Option<&'static Type> {
+    kinds::schema_of(&key.api_version, &key.kind)
+}
+
+/// Applies an overlay's patch: a list is a JSON patch; anything else is merged, as a strategic
+/// patch where the kind is known.
 ///
 /// # Errors
 /// What does not fit.
-pub(crate) fn overlay(object: &Value, change: &Value) -> Result<Value, String> {
+pub(crate) fn overlay(target: &Value, change: &Value) -> Result<Value, String> {
+    let mut result = target.clone();
     if change.is_array() {
-        return Err("JSON patches are not applied yet".to_owned());
+        json::apply(&mut result, change).map_err(|error| error.to_string())?;
+        return Ok(result);
     }
-    let mut result = object.clone();
-    merge(&mut result, change);
+    match kinds::schema_of(object::api_version(target), object::kind(target)) {
+        Some(schema) => strategic::apply(schema, &mut result, change).map_err(|error| error.to_string())?,
+        None => merge::apply(&mut result, change),
+    }
     Ok(result)
 }
 
-/// JSON merge patch.
-pub(crate) fn merge(target: &mut Value, patch: &Value) {
-    let Value::Object(patch) = patch else {
-        *target = patch.clone();
-        return;
-    };
-    if !target.is_object() {
-        *target = Value::Object(serde_json::Map::new());
-    }
-    let Value::Object(map) = target else { return };
-    for (key, value) in patch {
-        if value.is_null() {
-            map.remove(key);
-        } else {
-            merge(map.entry(key.clone()).or_insert(Value::Null), value);
-        }
-    }
-}
-
 /// Whether the server knows the kind's merge keys.
-pub(crate) fn is_built_in(_key: &ObjectKey) -> bool {
-    false
+pub(crate) fn is_built_in(key: &ObjectKey) -> bool {
+    schema(key).is_some()
 }
 
 /// The patch that takes `live` from `original` to `desired`, leaving alone what neither names.
@@ -46,16 +41,73 @@ pub(crate) fn is_built_in(_key: &ObjectKey) -> bool {
 /// # Errors
 /// What does not fit.
 pub(crate) fn three_way(key: &ObjectKey, original: &Value, desired: &Value, live: &Value) -> Result<Value, String> {
-    let mut predicted = predicted(key, desired, live);
-    forget(&mut predicted, original, desired);
-    Ok(changes(live, &predicted).unwrap_or_else(|| Value::Object(Map::new())))
+    let empty = Value::Object(Map::new());
+    let original = if original.is_object() { original } else { &empty };
+    Ok(match schema(key) {
+        Some(schema) => difference::three_way(schema, original, desired, live),
+        None => merge::three_way(original, desired, live),
+    })
+}
+
+/// `live` after `desired` was merged into it, and `live` itself, both as the server would fill
+/// them in: what the object would be if the bundle were applied now, and what it is.
+pub(crate) fn predicted(key: &ObjectKey, desired: &Value, live: &Value, original: Option<&Value>) -> (Value, Value) {
+    let mut live = live.clone();
+    let mut result = match schema(key) {
+        Some(schema) => {
+            let mut result = live.clone();
+            match strategic::apply(schema, &mut result, desired) {
+                Ok(()) => result,
+                Err(_) => combined(desired, &live),
+            }
+        }
+        None => combined(desired, &live),
+    };
+    if let Some(original) = original {
+        forget(&mut result, original, desired);
+    }
+    if let Some(schema) = schema(key) {
+        fill(schema, &mut result);
+        fill(schema, &mut live);
+    }
+    (result, live)
+}
+
+/// Fills in what the schema fills in.
+fn fill(schema: &Type, value: &mut Value) {
+    match (schema.resolve(), value) {
+        (Type::Object(object), Value::Object(map)) => {
+            for (name, field) in &object.fields {
+                if let Some(default) = field.default.as_ref().filter(|_| !map.contains_key(name))
+                    && !default.as_object().is_some_and(Map::is_empty)
+                {
+                    map.insert(name.clone(), default.clone());
+                }
+                if let Some(present) = map.get_mut(name) {
+                    fill(&field.schema, present);
+                }
+            }
+            if let Some(rest) = &object.rest {
+                for (_, present) in map.iter_mut().filter(|(name, _)| !object.fields.contains_key(*name)) {
+                    fill(rest, present);
+                }
+            }
+        }
+        (Type::List(list), Value::Array(items)) => {
+            for item in items {
+                fill(&list.item, item);
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Removes what `original` named and `desired` does not.
-pub(crate) fn forget(predicted: &mut Value, original: &Value, desired: &Value) {
+fn forget(predicted: &mut Value, original: &Value, desired: &Value) {
     let (Value::Object(map), Value::Object(before)) = (predicted, original) else { return };
     for (key, value) in before {
         match desired.get(key) {
+            None if matches!(key.as_str(), "metadata" | "status") => {}
             None => {
                 map.remove(key);
             }
@@ -68,15 +120,8 @@ pub(crate) fn forget(predicted: &mut Value, original: &Value, desired: &Value) {
     }
 }
 
-/// `live` after `desired` was merged into it: what the object would be if the bundle were
-/// applied now.
-pub(crate) fn predicted(_key: &ObjectKey, desired: &Value, live: &Value) -> Value {
-    combined(desired, live)
-}
-
-/// Keys by which elements of a list are the same element.
-const KEYS: [&str; 4] = ["name", "containerPort", "mountPath", "devicePath"];
-
+/// Merges as far as JSON alone allows: maps by key, lists of the same length element by
+/// element, so that what a schema filled in inside of them does not count.
 fn combined(desired: &Value, live: &Value) -> Value {
     match (desired, live) {
         (Value::Object(wanted), Value::Object(there)) => {
@@ -86,8 +131,6 @@ fn combined(desired: &Value, live: &Value) -> Value {
                     (Value::Null, _) => {
                         result.remove(key);
                     }
-                    (Value::Object(map), None) if map.is_empty() => {}
-                    (Value::Array(list), None) if list.is_empty() => {}
                     (value, Some(now)) => {
                         let merged = combined(value, now);
                         result.insert(key.clone(), merged);
@@ -99,33 +142,21 @@ fn combined(desired: &Value, live: &Value) -> Value {
             }
             Value::Object(result)
         }
-        (Value::Array(wanted), Value::Array(there)) => list(wanted, there),
+        (Value::Array(wanted), Value::Array(there)) if wanted.len() == there.len() => {
+            wanted.iter().zip(there).map(|(wanted, there)| combined(wanted, there)).collect()
+        }
+        (Value::Number(wanted), Value::Number(there)) if wanted.as_f64() == there.as_f64() => live.clone(),
         _ => desired.clone(),
     }
 }
 
-fn list(wanted: &[Value], there: &[Value]) -> Value {
-    let key = KEYS.iter().find(|key| {
-        !wanted.is_empty() && wanted.iter().chain(there).all(|element| element.get(**key).is_some_and(|v| !v.is_null()))
-    });
-    let Some(key) = key else {
-        if wanted.len() == there.len() && wanted.iter().chain(there).all(Value::is_object) {
-            return wanted.iter().zip(there).map(|(wanted, there)| combined(wanted, there)).collect();
-        }
-        return Value::Array(wanted.to_vec());
-    };
-    let mut result = there.to_vec();
-    for element in wanted {
-        match result.iter_mut().find(|other| other[*key] == element[*key]) {
-            Some(slot) => *slot = combined(element, slot),
-            None => result.push(element.clone()),
-        }
-    }
-    Value::Array(result)
-}
-
 /// JSON merge patch from `from` to `to`.
 pub(crate) fn changes(from: &Value, to: &Value) -> Option<Value> {
+    if let (Value::Number(before), Value::Number(after)) = (from, to)
+        && before.as_f64() == after.as_f64()
+    {
+        return None;
+    }
     let (Value::Object(before), Value::Object(after)) = (from, to) else {
         return (from != to).then(|| to.clone());
     };
