@@ -6,6 +6,8 @@ pub const NAMESPACE: &str = "NAMESPACE";
 pub const TOKEN_TTL_REQUIRED: &str = "FLEET_REGISTRATION_TOKEN_TTL_REQUIRED";
 /// Name of this replica in leader election.
 pub const HOSTNAME: &str = "HOSTNAME";
+/// `file:` repositories may be read if true; for tests and try-outs on one machine.
+pub const ALLOW_FILE: &str = "FLEET_ALLOW_FILE_REPOSITORIES";
 /// Bundles reconciled at the same time.
 pub const BUNDLE_WORKERS: &str = "BUNDLE_RECONCILER_WORKERS";
 /// GitRepos reconciled at the same time.

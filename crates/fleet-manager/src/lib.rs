@@ -15,6 +15,8 @@ mod clusternamespace;
 pub mod config;
 mod content;
 pub mod env;
+mod gitrepo;
+mod gitrepostatus;
 mod objectset;
 mod planner;
 mod policy;

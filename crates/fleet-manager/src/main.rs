@@ -46,7 +46,7 @@ fn logging(common: &Common) {
 }
 
 fn git_work() -> ExitCode {
-    ExitCode::FAILURE
+    child::serve()
 }
 
 async fn manage(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {

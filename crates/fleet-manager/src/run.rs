@@ -10,8 +10,8 @@ use crate::settings::Settings;
 use crate::shell::Shell;
 use crate::world::World;
 use crate::{
-    bundle, bundledeployment, chart, cleanup, cluster, clustergroup, clusternamespace, config, content, registration,
-    startup, token,
+    bundle, bundledeployment, chart, cleanup, cluster, clustergroup, clusternamespace, config, content, gitrepo,
+    gitrepostatus, registration, startup, token,
 };
 
 /// Field manager of all writes.
@@ -98,7 +98,10 @@ pub async fn run_parts(
                 token::start(&shell, &mut services);
                 registration::start(&shell, &mut services);
             }
-            Part::Git => {}
+            Part::Git => {
+                gitrepo::start(&shell, &mut services);
+                gitrepostatus::start(&shell, &planner, &mut services);
+            }
             Part::Helm => {
                 chart::start(&shell, &mut services);
             }

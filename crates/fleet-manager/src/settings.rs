@@ -19,6 +19,8 @@ pub struct Settings {
     pub token_ttl_required: bool,
     /// How git work is run.
     pub git: fleet_source::child::Runner,
+    /// Whether `file:` repositories may be read: only where everything runs for one person.
+    pub allow_file: bool,
     /// Time between two looks at a repository that says nothing about it.
     pub polling_interval: Duration,
     /// Children for git work at the same time.
@@ -36,6 +38,7 @@ impl Settings {
             config: Source::ConfigMap,
             token_ttl_required: env::flag(env::TOKEN_TTL_REQUIRED),
             git,
+            allow_file: env::flag(env::ALLOW_FILE),
             polling_interval: Duration::from_secs(15),
             git_workers: 4,
             workers: env::count(env::BUNDLE_WORKERS).unwrap_or(50).min(50),

@@ -11,6 +11,7 @@ use fleet_api::{
 };
 use fleet_runtime::{Change, Context, Mirror, Services, mirror};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret, ServiceAccount};
+use kube::core::PartialObjectMeta;
 use kube::runtime::watcher;
 use serde::de::DeserializeOwned;
 
@@ -124,7 +125,8 @@ world! {
     namespaces: Namespace = Feed::new(|namespace| namespace.spec = None);
     /// Those that the manager made.
     accounts: ServiceAccount = Feed::with(|_| {}, watcher::Config::default().labels("fleet.cattle.io/managed=true"));
-    /// Without their data.
-    secrets: Secret = Feed::new(|secret| secret.string_data = None);
-    config_maps: ConfigMap = Feed::new(|_| {});
+    /// Only that they are there, and when they change.
+    secrets: PartialObjectMeta<Secret> = Feed::new(|_| {});
+    /// Only that they are there, and when they change.
+    config_maps: PartialObjectMeta<ConfigMap> = Feed::new(|_| {});
 }

@@ -82,6 +82,8 @@ impl<K> Change<K> {
 #[derive(Debug)]
 pub struct Mirror<K> {
     objects: Arc<RwLock<BTreeMap<Key, Arc<K>>>>,
+    /// States that writes returned and the watch has not delivered yet.
+    noted: Arc<RwLock<BTreeMap<Key, Arc<K>>>>,
     synced: signal::Sender<bool>,
 }
 
@@ -89,6 +91,7 @@ impl<K> Clone for Mirror<K> {
     fn clone(&self) -> Self {
         Self {
             objects: self.objects.clone(),
+            noted: self.noted.clone(),
             synced: self.synced.clone(),
         }
     }
@@ -98,6 +101,7 @@ impl<K> Default for Mirror<K> {
     fn default() -> Self {
         Self {
             objects: Arc::default(),
+            noted: Arc::default(),
             synced: signal::Sender::new(false),
         }
     }
@@ -113,7 +117,13 @@ impl<K> Mirror<K> {
     /// One object.
     #[must_use]
     pub fn at(&self, key: &Key) -> Option<Arc<K>> {
-        self.read().get(key).cloned()
+        let noted = self
+            .noted
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(key)
+            .cloned();
+        noted.or_else(|| self.read().get(key).cloned())
     }
 
     /// All objects of a namespace, by name.
@@ -153,21 +163,35 @@ impl<K> Mirror<K> {
         let _ = self.synced.subscribe().wait_for(|ready| *ready).await;
     }
 
-    /// Stores a state that a write returned, so that the next look does not see the old one
-    /// before the watch delivers. An older state never replaces a newer one.
+    /// Stores a state that a write returned, so that the next look at this object does not see the
+    /// old one before the watch delivers. Changes that are handed over are not affected, and an
+    /// older state never hides a newer one.
     pub fn note(&self, object: K) -> Arc<K>
     where
         K: kube::Resource,
     {
         let object = Arc::new(object);
-        let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
-        let known = objects
-            .get(&Key::of(&*object))
-            .is_some_and(|old| version(&**old) > version(&*object));
-        if !known {
-            objects.insert(Key::of(&*object), object.clone());
+        let key = Key::of(&*object);
+        let mut noted = self.noted.write().unwrap_or_else(PoisonError::into_inner);
+        if self
+            .read()
+            .get(&key)
+            .is_none_or(|known| version(&**known) < version(&*object))
+        {
+            noted.insert(key, object.clone());
         }
         object
+    }
+
+    /// The watch delivered: what was noted of this object is not needed any more.
+    fn delivered(&self, key: &Key, seen: u64)
+    where
+        K: kube::Resource,
+    {
+        let mut noted = self.noted.write().unwrap_or_else(PoisonError::into_inner);
+        if noted.get(key).is_some_and(|object| version(&**object) <= seen) {
+            noted.remove(key);
+        }
     }
 
     fn read(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<Key, Arc<K>>> {
@@ -179,12 +203,21 @@ impl<K> Mirror<K> {
         K: kube::Resource,
     {
         let new = Arc::new(object);
-        let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
-        let old = objects.insert(Key::of(&*new), new.clone());
+        let key = Key::of(&*new);
+        let seen = version(&*new);
+        let old = {
+            let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
+            objects.insert(key.clone(), new.clone())
+        };
+        self.delivered(&key, seen);
         Some(Change::Applied { old, new })
     }
 
-    fn remove(&self, key: &Key) -> Option<Change<K>> {
+    fn remove(&self, key: &Key) -> Option<Change<K>>
+    where
+        K: kube::Resource,
+    {
+        self.delivered(key, u64::MAX);
         let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
         objects.remove(key).map(Change::Deleted)
     }
@@ -250,7 +283,7 @@ pub async fn follow<K>(
                 strip_metadata(&mut object);
                 strip(&mut object);
                 let key = Key::of(&object);
-                let same = mirror.at(&key).is_some_and(|old| {
+                let same = mirror.read().get(&key).is_some_and(|old| {
                     old.meta().resource_version == object.meta().resource_version && object.resource_version().is_some()
                 });
                 if let Some(listed) = &mut listed {
@@ -282,5 +315,41 @@ pub async fn follow<K>(
         for change in changes {
             on_change(change);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    fn map(version: &str) -> ConfigMap {
+        let mut map = ConfigMap::default();
+        map.metadata.name = Some("a".to_owned());
+        map.metadata.resource_version = Some(version.to_owned());
+        map
+    }
+
+    #[test]
+    fn a_noted_state_is_seen_until_the_watch_delivers_and_changes_ignore_it() {
+        let mirror = Mirror::default();
+        mirror.put(map("1"));
+        mirror.note(map("3"));
+        let seen = |mirror: &Mirror<ConfigMap>| {
+            mirror
+                .find("", "a")
+                .and_then(|map| map.metadata.resource_version.clone())
+        };
+        assert_eq!(seen(&mirror).as_deref(), Some("3"));
+        mirror.put(map("2"));
+        assert_eq!(seen(&mirror).as_deref(), Some("3"));
+        let Some(Change::Applied { old: Some(old), .. }) = mirror.put(map("3")) else {
+            panic!("no change")
+        };
+        assert_eq!(old.metadata.resource_version.as_deref(), Some("2"));
+        mirror.note(map("2"));
+        assert_eq!(seen(&mirror).as_deref(), Some("3"));
+        mirror.remove(&Key::new("", "a"));
+        assert_eq!(seen(&mirror), None);
     }
 }

@@ -240,7 +240,10 @@ async fn carry_out(bundle: &Bundle, plan: Plan, manifest: &str, sha256sum: Strin
 async fn write_one(bundle: &Bundle, plan: &DeploymentPlan, parts: &Parts) -> (ClusterKey, Result<Vec<String>, Error>) {
     let result = async {
         let stored = deployment::write_one(plan, parts).await?;
-        let wanted = &plan.staged.downstream_resources;
+        let options = stored.spec.staged_options.as_ref();
+        let wanted = options
+            .map(|options| options.downstream_resources.as_slice())
+            .unwrap_or_default();
         if wanted.is_empty() {
             return Ok(Vec::new());
         }

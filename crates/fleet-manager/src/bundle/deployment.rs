@@ -46,7 +46,8 @@ pub(super) async fn write_one(plan: &DeploymentPlan, parts: &Parts) -> Result<Bu
 /// The deployment as stored, with its values put back where the plan keeps what is released.
 async fn complete(known: &BundleDeployment, plan: &DeploymentPlan, cx: &Context) -> Result<BundleDeployment, Error> {
     let mut current = known.clone();
-    if plan.release == Release::Staged || current.spec.values_hash.is_empty() {
+    let replaced = plan.release == Release::Staged && plan.staged.is_some();
+    if replaced || current.spec.values_hash.is_empty() {
         return Ok(current);
     }
     let secret = find(&cx.namespaced::<Secret>(namespace(known)), name(known)).await?;

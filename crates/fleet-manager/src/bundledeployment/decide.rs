@@ -1,6 +1,7 @@
 //! A deployment → what its tables show. Pure.
 
-use fleet_api::{BundleDeployment, BundleDeploymentDisplay, Condition, condition, labels, state};
+use fleet_api::{BundleDeployment, BundleDeploymentDisplay, labels};
+use fleet_plan::rollup;
 
 use crate::shell::{deleting, finalizers, has_finalizer};
 
@@ -23,31 +24,19 @@ pub(super) fn decide(deployment: &BundleDeployment) -> Plan {
             Plan::Nothing
         };
     }
-    let status = deployment.status.clone().unwrap_or_default();
-    let display = BundleDeploymentDisplay {
-        deployed: shown(condition::find(&status.conditions, condition::DEPLOYED)),
-        monitored: shown(condition::find(&status.conditions, condition::MONITORED)),
-        state: state::deployment_state(&deployment.spec, &status).as_str().to_owned(),
-    };
-    if status.display.as_ref() == Some(&display) {
+    let display = rollup::deployment_display(deployment);
+    let shown = deployment.status.as_ref().and_then(|status| status.display.as_ref());
+    if shown == Some(&display) {
         Plan::Nothing
     } else {
         Plan::Show(display)
     }
 }
 
-fn shown(condition: Option<&Condition>) -> String {
-    match condition {
-        None => String::new(),
-        Some(condition) if condition.reason == condition::ERROR => format!("Error: {}", condition.message),
-        Some(condition) => condition.status.clone(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet_api::BundleDeploymentStatus;
+    use fleet_api::{BundleDeploymentStatus, Condition};
 
     #[test]
     fn the_display_follows_conditions_and_state() {

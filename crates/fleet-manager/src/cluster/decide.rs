@@ -59,10 +59,10 @@ fn status(cluster: &Cluster, facts: Facts, now: Timestamp) -> Option<ClusterStat
         return None;
     }
     let rollup = facts.rollup?;
-    status.display.ready_bundles = format!("{}/{}", rollup.summary.ready, rollup.summary.desired_ready);
+    status.display.ready_bundles = rollup.ready_bundles;
     status.display.state = match status.agent.last_seen {
         None => WAIT_CHECK_IN.to_owned(),
-        Some(_) => rollup.summary.worst_state().to_owned(),
+        Some(_) => rollup.state,
     };
     status.summary = rollup.summary;
     status.resource_counts = rollup.resource_counts;
@@ -93,7 +93,7 @@ pub(crate) fn ready(message: &str) -> condition::Setting<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet_plan::state::ClusterRollup;
+    use fleet_plan::ClusterRollup;
 
     #[test]
     fn a_cluster_waits_for_its_agent_until_it_was_seen() {

@@ -1,6 +1,6 @@
 //! Reads what a cluster's deployments add up to.
 
-use fleet_plan::{ClusterKey, state::ClusterRollup};
+use fleet_plan::{ClusterKey, ClusterRollup};
 use fleet_runtime::Key;
 
 use crate::planner::Planner;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use fleet_api::{ClusterGroup, condition, state};
-use fleet_plan::GroupKey;
+use fleet_api::{ClusterGroup, condition};
+use fleet_plan::{GroupKey, GroupRollup};
 use fleet_runtime::controller::{self, Options};
 use fleet_runtime::{Action, Error, Key, Services, write};
 
@@ -32,21 +32,24 @@ async fn reconcile(key: Key, shell: Arc<Shell>, planner: Planner) -> Result<Acti
         return Ok(Action::AwaitChange);
     };
     let asked = GroupKey::new(&key.namespace, &key.name);
-    let Some(mut status) = planner
+    let Some(rollup) = planner
         .ask(|state| state.group_rollup(&asked))
         .filter(|_| !deleting(&*group))
     else {
         return Ok(Action::AwaitChange);
     };
+    let GroupRollup {
+        mut status,
+        ready_message,
+    } = rollup;
     let now = shell.cx.now();
-    let message = state::ready_message(&status.summary, "Bundle");
     status.conditions = group
         .status
         .as_ref()
         .map(|status| status.conditions.clone())
         .unwrap_or_default();
     condition::set(&mut status.conditions, condition::PROCESSED, ready(""), now);
-    condition::set(&mut status.conditions, condition::READY, ready(&message), now);
+    condition::set(&mut status.conditions, condition::READY, ready(&ready_message), now);
     let api = shell.cx.namespaced::<ClusterGroup>(namespace(&*group));
     write::status(&api, &*group, group.status.as_ref(), &status).await?;
     Ok(Action::AwaitChange)
