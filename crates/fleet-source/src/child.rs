@@ -380,7 +380,8 @@ fn failure(stage: Stage, error: &dyn std::error::Error) -> Failure {
 }
 
 /// An error and its causes on one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+#[must_use]
+pub fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {

@@ -6,8 +6,9 @@ mod assemble;
 mod chart;
 mod conform;
 mod dependency;
-mod env;
+pub mod env;
 mod ignore;
+mod overwrite;
 mod path;
 mod pattern;
 mod resources;
@@ -18,3 +19,6 @@ pub mod fleetyaml;
 pub mod git;
 pub mod options;
 pub mod scan;
+pub mod store;
+
+pub use child::chain;

@@ -129,9 +129,14 @@ pub fn bundles_within(root: &Path, boundary: &Path, options: &ApplyOptions) -> R
     Ok(bundles)
 }
 
-/// The paths as given, `.` if there are none.
+/// The error for a run that made no bundle.
 #[must_use]
-pub fn paths(options: &ApplyOptions) -> Vec<String> {
+pub fn nothing(options: &ApplyOptions) -> Error {
+    Error::FindNothing { paths: paths(options) }
+}
+
+/// The paths as given, `.` if there are none.
+fn paths(options: &ApplyOptions) -> Vec<String> {
     if options.paths.is_empty() {
         vec![".".to_owned()]
     } else {

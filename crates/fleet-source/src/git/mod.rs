@@ -6,10 +6,12 @@ mod address;
 mod command;
 mod commit;
 mod fetch;
+mod head;
 
 pub use command::Error;
 pub use commit::commit;
 pub use fetch::{Fetched, fetch};
+pub use head::{head, top};
 
 use serde::{Deserialize, Serialize};
 
