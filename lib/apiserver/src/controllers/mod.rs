@@ -12,7 +12,7 @@ pub(crate) mod api;
 mod discovery;
 pub(crate) mod feed;
 mod garbage;
-mod graph;
+pub(crate) mod graph;
 mod namespace;
 pub(crate) mod object;
 pub(crate) mod queue;
@@ -39,9 +39,17 @@ pub struct Switches {
 
 impl Default for Switches {
     fn default() -> Self {
-        Self { garbage: true, namespaces: true, tokens: true, accounts: true, aggregation: true }
+        Self {
+            garbage: true,
+            namespaces: true,
+            tokens: true,
+            accounts: true,
+            aggregation: true,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) mod world;

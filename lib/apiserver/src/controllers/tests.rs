@@ -1,50 +1,52 @@
 //! Controllers beside a server in memory. Waiting is done by watching, never by sleeping.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::api::{Api, METADATA, OBJECT};
+use super::api::OBJECT;
+use super::world::World;
 use super::{Housekeeping, Switches};
-use crate::access::User;
 use crate::authn::Tokens;
-use crate::options::{Options, SystemClock, SystemRandom};
-use crate::server::Server;
+use crate::options::{SystemClock, SystemRandom};
 use crate::store::memory::Memory;
 use crate::tls::Pki;
 use crate::token::Signer;
 
 const AUTHORITY: &str = "the server's CA";
 
-struct World {
-    api: Api,
-    _server: Server,
+struct House {
+    world: World,
     _stop: DropGuard,
 }
 
-impl World {
+impl House {
     async fn new() -> Self {
-        let server = Server::start(Options::default()).await.unwrap();
-        let api = Api::new(server.service(User::admin()));
+        let world = World::new().await;
         let pki = Pki::open(None, &[], jiff::Timestamp::now()).unwrap();
         let signer = Signer::new(pki.account_key_pem()).unwrap();
         let store = Arc::new(Memory::new(1));
-        let tokens = Arc::new(Tokens::new(signer, store, Arc::new(SystemClock), Arc::new(SystemRandom)));
+        let tokens = Arc::new(Tokens::new(
+            signer,
+            store,
+            Arc::new(SystemClock),
+            Arc::new(SystemRandom),
+        ));
         let stop = CancellationToken::new();
-        let housekeeping =
-            Housekeeping::new(api.clone(), tokens, AUTHORITY.to_owned(), Arc::new(SystemClock), Switches::default());
+        let clock = Arc::new(SystemClock);
+        let housekeeping = Housekeeping::new(
+            world.api.clone(),
+            tokens,
+            AUTHORITY.to_owned(),
+            clock,
+            Switches::default(),
+        );
         tokio::spawn(housekeeping.run(stop.clone()));
-        let world = Self { api, _server: server, _stop: stop.drop_guard() };
-        world.create("/api/v1/namespaces", json!({"kind": "Namespace", "metadata": {"name": "n"}})).await;
-        world
-    }
-
-    async fn create(&self, path: &str, mut object: Value) -> String {
-        object["apiVersion"] = "v1".into();
-        let made = self.api.create(path, &object).await.unwrap();
-        made.pointer("/metadata/uid").and_then(Value::as_str).unwrap().to_owned()
+        Self {
+            world,
+            _stop: stop.drop_guard(),
+        }
     }
 
     async fn owned(&self, name: &str, owners: &[(&str, &str, bool)]) -> String {
@@ -57,36 +59,13 @@ impl World {
         let map = json!({"kind": "ConfigMap", "metadata": {"name": name, "ownerReferences": owners}});
         self.create(MAPS, map).await
     }
+}
 
-    async fn delete(&self, path: &str, policy: &str) {
-        self.api.delete(path, &json!({"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": policy})).await.unwrap();
-    }
+impl std::ops::Deref for House {
+    type Target = World;
 
-    /// Waits until the object `path/name` (none: it does not exist) is as wanted.
-    async fn until(&self, path: &str, name: &str, wanted: impl Fn(Option<&Value>) -> bool) {
-        let wait = async {
-            let list = self.api.get(path, METADATA).await.unwrap();
-            let version = list.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap().to_owned();
-            let now = self.api.get(&format!("{path}/{name}"), OBJECT).await.ok();
-            if wanted(now.as_ref()) {
-                return;
-            }
-            let query = format!("watch=true&fieldSelector=metadata.name%3D{name}&resourceVersion={version}");
-            let mut stream = self.api.watch(&format!("{path}?{query}"), OBJECT).await.unwrap();
-            while let Some(event) = stream.next().await {
-                let object = Some(&event["object"]).filter(|_| event["type"] != "DELETED");
-                if wanted(object) {
-                    return;
-                }
-            }
-            panic!("the watch ended");
-        };
-        let result = tokio::time::timeout(Duration::from_secs(20), wait).await;
-        assert!(result.is_ok(), "{path}/{name} stays {:?}", self.api.get(&format!("{path}/{name}"), OBJECT).await);
-    }
-
-    async fn gone(&self, path: &str, name: &str) {
-        self.until(path, name, |object| object.is_none()).await;
+    fn deref(&self) -> &World {
+        &self.world
     }
 }
 
@@ -96,7 +75,7 @@ const ACCOUNTS: &str = "/api/v1/namespaces/n/serviceaccounts";
 
 #[tokio::test]
 async fn dependents_go_with_their_last_owner() {
-    let world = World::new().await;
+    let world = House::new().await;
     let (a, b) = (world.owned("a", &[]).await, world.owned("b", &[]).await);
     world.owned("both", &[("a", &a, false), ("b", &b, false)]).await;
     let child = world.owned("child", &[("a", &a, false)]).await;
@@ -105,24 +84,33 @@ async fn dependents_go_with_their_last_owner() {
     world.gone(MAPS, "grandchild").await;
     let only_b = |object: Option<&Value>| {
         let owners = object.and_then(|object| object.pointer("/metadata/ownerReferences"));
-        owners.and_then(Value::as_array).is_some_and(|owners| owners.len() == 1 && owners[0]["name"] == "b")
+        owners
+            .and_then(Value::as_array)
+            .is_some_and(|owners| owners.len() == 1 && owners[0]["name"] == "b")
     };
     world.until(MAPS, "both", only_b).await;
 }
 
 #[tokio::test]
 async fn an_owner_of_the_same_name_but_another_uid_is_none() {
-    let world = World::new().await;
+    let world = House::new().await;
     world.owned("a", &[]).await;
-    world.owned("child", &[("a", "00000000-0000-4000-8000-000000000001", false)]).await;
+    world
+        .owned("child", &[("a", "00000000-0000-4000-8000-000000000001", false)])
+        .await;
     world.gone(MAPS, "child").await;
 }
 
 #[tokio::test]
 async fn an_owner_of_an_unknown_kind_is_not_taken_for_absent() {
-    let world = World::new().await;
+    let world = House::new().await;
     let owners = json!([{"apiVersion": "example.com/v1", "kind": "Thing", "name": "t", "uid": "x"}]);
-    world.create(MAPS, json!({"kind": "ConfigMap", "metadata": {"name": "kept", "ownerReferences": owners}})).await;
+    world
+        .create(
+            MAPS,
+            json!({"kind": "ConfigMap", "metadata": {"name": "kept", "ownerReferences": owners}}),
+        )
+        .await;
     world.owned("lost", &[("a", "x", false)]).await;
     world.gone(MAPS, "lost").await;
     world.until(MAPS, "kept", |object| object.is_some()).await;
@@ -130,7 +118,7 @@ async fn an_owner_of_an_unknown_kind_is_not_taken_for_absent() {
 
 #[tokio::test]
 async fn a_foreground_deletion_waits_for_blocking_dependents() {
-    let world = World::new().await;
+    let world = House::new().await;
     let a = world.owned("a", &[]).await;
     let owners = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": a, "blockOwnerDeletion": true}]);
     let held = json!({"name": "held", "ownerReferences": owners, "finalizers": ["example.com/hold"]});
@@ -140,18 +128,21 @@ async fn a_foreground_deletion_waits_for_blocking_dependents() {
     world.gone(MAPS, "lost").await;
 
     world.delete(&format!("{MAPS}/a"), "Foreground").await;
-    let deleting = |object: Option<&Value>| {
-        object.is_some_and(|object| object.pointer("/metadata/deletionTimestamp").is_some())
-    };
+    let deleting =
+        |object: Option<&Value>| object.is_some_and(|object| object.pointer("/metadata/deletionTimestamp").is_some());
     world.until(MAPS, "held", deleting).await;
     world.until(MAPS, "a", deleting).await;
-    world.api.merge(&format!("{MAPS}/held"), &json!({"metadata": {"finalizers": null}})).await.unwrap();
+    world
+        .api
+        .merge(&format!("{MAPS}/held"), &json!({"metadata": {"finalizers": null}}))
+        .await
+        .unwrap();
     world.gone(MAPS, "a").await;
 }
 
 #[tokio::test]
 async fn an_orphaning_deletion_leaves_dependents_without_reference() {
-    let world = World::new().await;
+    let world = House::new().await;
     let a = world.owned("a", &[]).await;
     world.owned("child", &[("a", &a, false)]).await;
     world.owned("lost", &[("x", "x", false)]).await;
@@ -164,32 +155,51 @@ async fn an_orphaning_deletion_leaves_dependents_without_reference() {
 
 #[tokio::test]
 async fn a_namespace_empties_and_reports_what_holds_it() {
-    let world = World::new().await;
+    let world = House::new().await;
     world.until(ACCOUNTS, "default", |object| object.is_some()).await;
-    world.create(SECRETS, json!({"kind": "Secret", "metadata": {"name": "s", "finalizers": ["example.com/hold"]}})).await;
+    world
+        .create(
+            SECRETS,
+            json!({"kind": "Secret", "metadata": {"name": "s", "finalizers": ["example.com/hold"]}}),
+        )
+        .await;
     world.delete("/api/v1/namespaces/n", "Background").await;
     let reported = |object: Option<&Value>| {
-        let conditions = object.and_then(|object| object.pointer("/status/conditions")).and_then(Value::as_array);
+        let conditions = object
+            .and_then(|object| object.pointer("/status/conditions"))
+            .and_then(Value::as_array);
         conditions.is_some_and(|conditions| {
             conditions.iter().any(|condition| {
                 condition["type"] == "NamespaceFinalizersRemaining"
-                    && condition["message"].as_str().is_some_and(|text| text.ends_with("example.com/hold in 1 resource instances"))
+                    && condition["message"]
+                        .as_str()
+                        .is_some_and(|text| text.ends_with("example.com/hold in 1 resource instances"))
             })
         })
     };
     world.until("/api/v1/namespaces", "n", reported).await;
-    world.api.merge(&format!("{SECRETS}/s"), &json!({"metadata": {"finalizers": null}})).await.unwrap();
+    world
+        .api
+        .merge(&format!("{SECRETS}/s"), &json!({"metadata": {"finalizers": null}}))
+        .await
+        .unwrap();
     world.gone("/api/v1/namespaces", "n").await;
 }
 
 #[tokio::test]
 async fn every_namespace_has_its_account_and_the_authority_and_gets_them_back() {
-    let world = World::new().await;
-    let is_authority = |object: Option<&Value>| {
-        object.is_some_and(|object| object.get("data") == Some(&json!({"ca.crt": AUTHORITY})))
-    };
+    let world = House::new().await;
+    let is_authority =
+        |object: Option<&Value>| object.is_some_and(|object| object.get("data") == Some(&json!({"ca.crt": AUTHORITY})));
     world.until(MAPS, "kube-root-ca.crt", is_authority).await;
-    world.api.merge(&format!("{MAPS}/kube-root-ca.crt"), &json!({"data": {"ca.crt": "false", "x": "y"}})).await.unwrap();
+    world
+        .api
+        .merge(
+            &format!("{MAPS}/kube-root-ca.crt"),
+            &json!({"data": {"ca.crt": "false", "x": "y"}}),
+        )
+        .await
+        .unwrap();
     world.until(MAPS, "kube-root-ca.crt", is_authority).await;
     world.until(ACCOUNTS, "default", |object| object.is_some()).await;
     world.delete(&format!("{ACCOUNTS}/default"), "Background").await;
@@ -198,8 +208,10 @@ async fn every_namespace_has_its_account_and_the_authority_and_gets_them_back() 
 
 #[tokio::test]
 async fn a_token_secret_is_filled_and_goes_with_its_account() {
-    let world = World::new().await;
-    world.create(ACCOUNTS, json!({"kind": "ServiceAccount", "metadata": {"name": "sa"}})).await;
+    let world = House::new().await;
+    world
+        .create(ACCOUNTS, json!({"kind": "ServiceAccount", "metadata": {"name": "sa"}}))
+        .await;
     let secret = |name: &str| {
         json!({
             "kind": "Secret", "type": "kubernetes.io/service-account-token",
@@ -208,7 +220,11 @@ async fn a_token_secret_is_filled_and_goes_with_its_account() {
     };
     world.create(SECRETS, secret("s")).await;
     let filled = |object: Option<&Value>| {
-        let data = |key: &str| object.and_then(|object| object.pointer("/data")?.get(key)?.as_str()).unwrap_or_default();
+        let data = |key: &str| {
+            object
+                .and_then(|object| object.pointer("/data")?.get(key)?.as_str())
+                .unwrap_or_default()
+        };
         !data("token").is_empty() && !data("ca.crt").is_empty() && data("namespace") == "bg=="
     };
     world.until(SECRETS, "s", filled).await;
@@ -221,7 +237,7 @@ async fn a_token_secret_is_filled_and_goes_with_its_account() {
 #[tokio::test]
 async fn aggregated_roles_follow_what_they_select() {
     const ROLES: &str = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
-    let world = World::new().await;
+    let world = House::new().await;
     let has = |resource: &'static str| {
         move |object: Option<&Value>| {
             let rules = object.and_then(|object| object.get("rules")).and_then(Value::as_array);
