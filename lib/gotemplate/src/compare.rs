@@ -84,7 +84,7 @@ fn equals(left: &Value, right: &Value) -> Result<bool, Failure> {
             if left.is_nil() || right.is_nil() {
                 return Ok(false);
             }
-            Err("incompatible types for comparison".into())
+            Err(incompatible(left, right))
         }
         _ => {
             if left.is_nil() || right.is_nil() {
@@ -113,10 +113,15 @@ fn ordered(args: &[Value], holds: fn(Ordering) -> bool) -> Result<Value, Failure
         return Err("invalid type for comparison".into());
     };
     if a != b {
-        return Err("incompatible types for comparison".into());
+        return Err(incompatible(left, right));
     }
     if a == Basic::Bool {
         return Err("invalid type for comparison".into());
     }
     Ok(Value::Bool(compare(left, right).is_some_and(holds)))
+}
+
+fn incompatible(left: &Value, right: &Value) -> Failure {
+    let (left, right) = (left.type_name(), right.type_name());
+    Failure::new(format!("incompatible types for comparison: {left} and {right}"))
 }

@@ -24,8 +24,18 @@ pub enum Error {
         context: String,
         /// Why; ends in `error calling NAME: ` where `inner` follows.
         message: String,
+        /// A function failed by itself, with words of its own at the end of `message`.
+        by_function: bool,
         /// The error of a template that the called function ran.
         inner: Option<Box<Error>>,
+    },
+    /// A template stopped the execution on purpose.
+    #[error("execution error at ({location}): {message}")]
+    Raised {
+        /// `NAME:LINE:COL` of the outermost template.
+        location: String,
+        /// What the template had to say.
+        message: String,
     },
     /// There is no such template, or nothing to execute in it.
     #[error("template: {message}")]

@@ -9,6 +9,8 @@ pub enum Failure {
     Message(String),
     /// A template that the function ran failed; Go prints the inner error after the outer one.
     Template(Box<Error>),
+    /// The template wants the execution to stop; the error shows only where the outermost template stood.
+    Raised(String),
     /// A limit of the machine was reached: nothing may go on.
     Limit(String),
 }

@@ -40,3 +40,8 @@ pub use crate::function::{Functions, Signature};
 pub use crate::machine::{Machine, MissingKey};
 pub use crate::object::GoObject;
 pub use crate::value::{List, Map, Value};
+
+/// The text as a quoted Go string, as `%q` prints it.
+pub fn quoted(text: &str) -> String {
+    quote::quote(text)
+}

@@ -73,6 +73,8 @@ pub struct Machine<'a> {
     pub(crate) budget: Budget,
     delims: Delims,
     templates: Rc<Templates>,
+    /// The name of the set of templates, for errors.
+    set: String,
     running: Rc<str>,
     source: Rc<Source>,
     at: At,
@@ -90,6 +92,7 @@ impl<'a> Machine<'a> {
             budget: Budget::new(limits),
             delims,
             templates: Rc::new(Templates::default()),
+            set: String::new(),
             running: Rc::from(""),
             source: Rc::new(Source { name: String::new(), text: String::new() }),
             at: At::Nothing,
@@ -113,6 +116,16 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
+    /// Names the set of templates, as errors about unknown templates show it.
+    pub fn name_set(&mut self, name: &str) {
+        name.clone_into(&mut self.set);
+    }
+
+    /// The name of the set of templates.
+    pub fn set_name(&self) -> &str {
+        &self.set
+    }
+
     /// Whether a template of that name is known.
     pub fn defines(&self, name: &str) -> bool {
         self.templates.find(name).is_some()
@@ -124,7 +137,9 @@ impl<'a> Machine<'a> {
     /// The execution stopped; what it had printed is gone.
     pub fn execute(&mut self, name: &str, dot: Value) -> Result<String, Error> {
         let Some(tree) = self.templates.find(name) else {
-            return Err(Error::Template { message: format!("no template {} associated with template {}", quote::quote(name), quote::quote(&self.running)) });
+            // Go names the set after the template that all others were parsed into.
+            let set = quote::quote(&self.set);
+            return Err(Error::Template { message: format!("no template {} associated with template {set}", quote::quote(name)) });
         };
         let running = std::mem::replace(&mut self.running, Rc::clone(&tree.name));
         let source = std::mem::replace(&mut self.source, Rc::clone(&tree.source));
@@ -206,7 +221,7 @@ impl<'a> Machine<'a> {
     fn limit(&self, failure: Failure) -> Error {
         match failure {
             Failure::Template(error) => *error,
-            Failure::Message(message) | Failure::Limit(message) => {
+            Failure::Message(message) | Failure::Raised(message) | Failure::Limit(message) => {
                 Error::Limit { name: self.running.to_string(), message }
             }
         }
@@ -216,39 +231,48 @@ impl<'a> Machine<'a> {
         self.at = at;
     }
 
-    /// An error at the node the machine stands at.
-    pub(crate) fn fail(&self, message: impl Into<String>) -> Box<Error> {
-        self.fail_with(message.into(), None)
+    /// Where the machine stands: byte position and the node's text.
+    fn place(&self) -> Option<(usize, String)> {
+        match &self.at {
+            At::Nothing => None,
+            At::Pipe(pipe) => Some((pipe.pos, pipe.to_string())),
+            At::Command(command) => Some((command.pos, command.to_string())),
+            At::Expr(expr) => Some((expr.pos, expr.to_string())),
+            At::Call(call) => Some((call.pos, call.to_string())),
+        }
     }
 
-    pub(crate) fn fail_with(&self, message: String, inner: Option<Box<Error>>) -> Box<Error> {
-        let (pos, context) = match &self.at {
-            At::Nothing => {
-                let text = inner.map(|inner| inner.to_string()).unwrap_or_default();
-                return Box::new(Error::Template { message: format!("{}: {message}{text}", self.running) });
-            }
-            At::Pipe(pipe) => (pipe.pos, pipe.to_string()),
-            At::Command(command) => (command.pos, command.to_string()),
-            At::Expr(expr) => (expr.pos, expr.to_string()),
-            At::Call(call) => (call.pos, call.to_string()),
+    /// An error at the node the machine stands at.
+    pub(crate) fn fail(&self, message: impl Into<String>) -> Box<Error> {
+        self.stopped(message.into(), false, None)
+    }
+
+    fn stopped(&self, message: String, by_function: bool, inner: Option<Box<Error>>) -> Box<Error> {
+        let Some((pos, context)) = self.place() else {
+            return Box::new(Error::Template { message: format!("{}: {message}", self.running) });
         };
-        Box::new(Error::Execute {
-            location: self.source.location(pos),
-            template: self.running.to_string(),
-            context,
-            message,
-            inner,
-        })
+        let location = self.source.location(pos);
+        let template = self.running.to_string();
+        Box::new(Error::Execute { location, template, context, message, by_function, inner })
     }
 
     /// Turns a function's failure into the error of its call.
     pub(crate) fn call_failed(&self, name: &str, failure: Failure) -> Box<Error> {
         match failure {
-            Failure::Message(message) => self.fail(format!("error calling {name}: {message}")),
-            Failure::Template(error) if matches!(*error, Error::Limit { .. }) => error,
-            Failure::Template(error) => self.fail_with(format!("error calling {name}: "), Some(error)),
+            Failure::Message(message) => self.stopped(format!("error calling {name}: {message}"), true, None),
+            Failure::Template(error) => match *error {
+                Error::Limit { .. } => error,
+                Error::Raised { message, .. } => self.raised(message),
+                _ => self.stopped(format!("error calling {name}: "), false, Some(error)),
+            },
+            Failure::Raised(message) => self.raised(message),
             Failure::Limit(_) => Box::new(self.limit(failure)),
         }
+    }
+
+    fn raised(&self, message: String) -> Box<Error> {
+        let location = self.place().map_or_else(|| self.running.to_string(), |(pos, _)| self.source.location(pos));
+        Box::new(Error::Raised { location, message })
     }
 
     pub(crate) fn charge(&mut self, count: u64) -> Result<(), Box<Error>> {

@@ -88,3 +88,38 @@ pub trait GoObject {
         None
     }
 }
+
+/// `[]uint8`: binary data, such as a file's content.
+pub struct Bytes(pub Vec<u8>);
+
+impl GoObject for Bytes {
+    fn type_name(&self) -> String {
+        "[]uint8".into()
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Slice
+    }
+
+    fn field(&self, _name: &str) -> Option<Value> {
+        None
+    }
+
+    fn entries(&self) -> Vec<(Value, Value)> {
+        let byte = |byte: &u8| Value::Sized(crate::value::Width::Byte, i64::from(*byte));
+        (0..).map(Value::Int).zip(self.0.iter().map(byte)).collect()
+    }
+
+    fn json(&self) -> Option<Value> {
+        use base64::Engine as _;
+        Some(base64::engine::general_purpose::STANDARD.encode(&self.0).into())
+    }
+
+    fn truth(&self) -> bool {
+        !self.0.is_empty()
+    }
+
+    fn bytes(&self) -> Option<&[u8]> {
+        Some(&self.0)
+    }
+}

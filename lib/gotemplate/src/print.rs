@@ -202,6 +202,9 @@ impl Printer {
                 }
             }
             Value::Object(object) => {
+                if let Some(bytes) = object.bytes().filter(|_| matches!(verb, 's' | 'q' | 'x' | 'X')) {
+                    return self.string(&String::from_utf8_lossy(bytes), value, verb, spec, depth);
+                }
                 if let Some(text) = object.display() {
                     return self.string(&text, value, verb, spec, depth);
                 }

@@ -1,7 +1,7 @@
 //! The order in which kinds are installed and removed, so that what others depend on comes
 //! first. Turns a kind into a rank. Mirrors Helm's install and uninstall order.
 
-const INSTALL: [&str; 39] = [
+const INSTALL: [&str; 38] = [
     "PriorityClass",
     "Namespace",
     "NetworkPolicy",
@@ -40,16 +40,14 @@ const INSTALL: [&str; 39] = [
     "APIService",
     "MutatingWebhookConfiguration",
     "ValidatingWebhookConfiguration",
-    // Nothing of ours sorts after this; a kind that is not listed does, by name.
-    "",
 ];
 
 /// Sort key for installing: listed kinds by rank, then all others by name.
 #[must_use]
-pub fn install(kind: &str) -> (usize, &str) {
-    match INSTALL.iter().position(|known| *known == kind && !kind.is_empty()) {
-        Some(rank) => (rank, ""),
-        None => (INSTALL.len(), kind),
+pub fn install(kind: &str) -> (usize, String) {
+    match INSTALL.iter().position(|known| *known == kind) {
+        Some(rank) => (rank, String::new()),
+        None => (INSTALL.len(), kind.to_owned()),
     }
 }
 
@@ -57,18 +55,21 @@ pub fn install(kind: &str) -> (usize, &str) {
 /// install order reversed except that services go before the workloads they lead to; kinds
 /// that are not listed come last, by name.
 #[must_use]
-pub fn uninstall(kind: &str) -> (usize, &str) {
-    match kind {
-        "ValidatingWebhookConfiguration" => (0, ""),
-        "MutatingWebhookConfiguration" => (1, ""),
-        "APIService" => (2, ""),
-        "Ingress" => (3, ""),
-        "IngressClass" => (4, ""),
-        "Service" => (5, ""),
-        _ => match install(kind) {
-            (rank, "") if rank < INSTALL.len() => (6 + INSTALL.len() - rank, ""),
-            (_, name) => (7 + INSTALL.len(), name),
-        },
+pub fn uninstall(kind: &str) -> (usize, String) {
+    const FIRST: [&str; 6] = [
+        "ValidatingWebhookConfiguration",
+        "MutatingWebhookConfiguration",
+        "APIService",
+        "Ingress",
+        "IngressClass",
+        "Service",
+    ];
+    if let Some(rank) = FIRST.iter().position(|known| *known == kind) {
+        return (rank, String::new());
+    }
+    match install(kind) {
+        (rank, _) if rank < INSTALL.len() => (FIRST.len() + INSTALL.len() - rank, String::new()),
+        (_, name) => (FIRST.len() + INSTALL.len() + 1, name),
     }
 }
 

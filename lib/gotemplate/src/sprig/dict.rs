@@ -5,7 +5,7 @@ use super::{any, rest, string, text_of};
 use crate::failure::Failure;
 use crate::function::Native;
 use crate::machine::Machine;
-use crate::value::{List, Map, Value};
+use crate::value::{List, Map, MapType, Value};
 
 pub(super) const TABLE: &[(&str, &str, Native)] = &[
     ("dict", "a*", |_, args| {
@@ -128,8 +128,12 @@ fn dig(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
     }
     let (path, tail) = args.split_at(args.len() - 2);
     let (default, source) = (any(tail, 0), any(tail, 1));
-    let Value::Map(source) = source else {
-        let kind = source.type_name();
+    let is_plain = |value: &Value| matches!(value, Value::Map(map) if map.kind() == MapType::Any);
+    let Some(source) = (match source {
+        Value::Map(map) if is_plain(source) => Some(map),
+        _ => None,
+    }) else {
+        let kind = if source.is_nil() { "nil".into() } else { source.type_name() };
         return Err(Failure::new(format!("interface conversion: interface {{}} is {kind}, not map[string]interface {{}}")));
     };
     let mut current = source.clone();
@@ -145,7 +149,7 @@ fn dig(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
             return Ok(value);
         }
         match value {
-            Value::Map(inner) => current = inner,
+            Value::Map(ref inner) if is_plain(&value) => current = inner.clone(),
             other => {
                 let kind = if other.is_nil() { "nil".into() } else { other.type_name() };
                 return Err(Failure::new(format!(

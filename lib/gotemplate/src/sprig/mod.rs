@@ -72,6 +72,9 @@ pub fn text_of(value: &Value) -> String {
             let bytes: Vec<u8> = list.to_vec().iter().filter_map(|item| u8::try_from(item.as_integer()?).ok()).collect();
             String::from_utf8_lossy(&bytes).into_owned()
         }
+        Value::Object(object) if object.bytes().is_some() => {
+            String::from_utf8_lossy(object.bytes().unwrap_or_default()).into_owned()
+        }
         other => print::shown_up_to(other, 8 << 20),
     }
 }

@@ -11,15 +11,15 @@ use crate::value::{List, Value};
 pub(super) const TABLE: &[(&str, &str, Native)] = &[
     ("regexMatch", "ss", |_, args| Ok(compile(args).is_ok_and(|regex| regex.is_match(string(args, 1))).into())),
     ("mustRegexMatch", "ss", |_, args| Ok(compile(args)?.is_match(string(args, 1)).into())),
-    ("regexFind", "ss", find),
+    ("regexFind", "ss", |machine, args| panicked(find, machine, args)),
     ("mustRegexFind", "ss", find),
-    ("regexFindAll", "ssi", find_all),
+    ("regexFindAll", "ssi", |machine, args| panicked(find_all, machine, args)),
     ("mustRegexFindAll", "ssi", find_all),
-    ("regexReplaceAll", "sss", replace),
+    ("regexReplaceAll", "sss", |machine, args| panicked(replace, machine, args)),
     ("mustRegexReplaceAll", "sss", replace),
-    ("regexReplaceAllLiteral", "sss", replace_literal),
+    ("regexReplaceAllLiteral", "sss", |machine, args| panicked(replace_literal, machine, args)),
     ("mustRegexReplaceAllLiteral", "sss", replace_literal),
-    ("regexSplit", "ssi", split),
+    ("regexSplit", "ssi", |machine, args| panicked(split, machine, args)),
     ("mustRegexSplit", "ssi", split),
     ("regexQuoteMeta", "s", |_, args| {
         let special = |character: char| r"\.+*?()|[]{}^$".contains(character);
@@ -30,13 +30,41 @@ pub(super) const TABLE: &[(&str, &str, Native)] = &[
     }),
 ];
 
+/// The functions without `must` panic on a bad pattern, which shows in the message.
+fn panicked(function: Native, machine: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
+    function(machine, args).map_err(|failure| match failure {
+        Failure::Message(message) if message.starts_with("error parsing regexp") => {
+            Failure::new(format!("regexp: Compile(`{}`): {message}", string(args, 0)))
+        }
+        other => other,
+    })
+}
+
+/// RE2's words for the mistakes that are made most.
+fn reason(pattern: &str, error: &regex::Error) -> String {
+    let text = error.to_string();
+    let text = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    match text.as_str() {
+        "unclosed group" => format!("missing closing ): `{pattern}`"),
+        "unopened group" => format!("unexpected ): `{pattern}`"),
+        "unclosed character class" => {
+            format!("missing closing ]: `{}`", pattern.rfind('[').map_or(pattern, |at| &pattern[at..]))
+        }
+        text if text.starts_with("repetition operator missing") => {
+            format!("missing argument to repetition operator: `{}`", pattern.chars().next().unwrap_or('*'))
+        }
+        text if text.starts_with("look-around") => {
+            let at = pattern.find("(?").unwrap_or(0);
+            let operator: String = pattern[at..].chars().take(if pattern[at..].starts_with("(?<") { 4 } else { 3 }).collect();
+            format!("invalid or unsupported Perl syntax: `{operator}`")
+        }
+        text => format!("{text}: `{pattern}`"),
+    }
+}
+
 fn compile(args: &[Value]) -> Result<Regex, Failure> {
     let pattern = string(args, 0);
-    Regex::new(pattern).map_err(|error| {
-        let reason = error.to_string();
-        let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
-        Failure::new(format!("error parsing regexp: {reason}: `{pattern}`"))
-    })
+    Regex::new(pattern).map_err(|error| Failure::new(format!("error parsing regexp: {}", reason(pattern, &error))))
 }
 
 fn find(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {

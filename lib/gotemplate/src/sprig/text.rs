@@ -197,8 +197,9 @@ fn substring(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
     };
     let range = usize::try_from(from).ok().zip(usize::try_from(to).ok());
     let part = range.and_then(|(from, to)| bytes.get(from..to));
+    let to = to.min(size);
     part.map(|part| lossy(part).into())
-        .ok_or_else(|| Failure::new(format!("runtime error: slice bounds out of range [{from}:{to}] with length {size}")))
+        .ok_or_else(|| Failure::new(format!("runtime error: slice bounds out of range [{from}:{to}]")))
 }
 
 fn truncated(count: i64, text: &str) -> String {

@@ -1,0 +1,266 @@
+//! A chart and values become manifests.
+//!
+//! Upstream concept: Helm's render engine: every template of the chart and of the charts inside it is parsed into one
+//! set, deep paths first; each file is executed with the values of its own chart; partials print nothing.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use gotemplate::value::MapType;
+use gotemplate::{Engine, Machine, Map, MissingKey, Value, json};
+
+use crate::capabilities::Capabilities;
+use crate::chart::Chart;
+use crate::files::Files;
+use crate::values::{self, Values};
+use crate::{data, dependency, function, schema};
+
+/// Why nothing was rendered.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The chart wants another version of Kubernetes.
+    #[error("chart requires kubeVersion: {wanted} which is incompatible with Kubernetes {found}")]
+    MatchKubeVersion {
+        /// The chart's constraint.
+        wanted: String,
+        /// The cluster's version.
+        found: String,
+    },
+    /// A library chart was given.
+    #[error("library charts are not installable")]
+    InstallLibrary,
+    /// The values do not fit the chart's structure.
+    #[error(transparent)]
+    CombineValues(#[from] values::Error),
+    /// The values do not meet the chart's schema.
+    #[error(transparent)]
+    CheckSchema(#[from] schema::Error),
+    /// A template is broken or stopped; the text is Helm's.
+    #[error("{message}")]
+    Execute {
+        /// What Helm prints.
+        message: String,
+        /// The structure behind it.
+        source: gotemplate::Error,
+    },
+}
+
+/// What `lookup` asks.
+pub trait Lookup: Send + Sync {
+    /// The object of that name, or a list of all where `name` is empty. Null if there is none.
+    ///
+    /// # Errors
+    /// The cluster refuses or cannot be reached; the text appears in the template's error.
+    fn lookup(&self, api_version: &str, kind: &str, namespace: &str, name: &str) -> Result<serde_json::Value, String>;
+}
+
+/// The release that is rendered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReleaseOptions {
+    /// The release's name.
+    pub name: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// The revision that will be made, from 1.
+    pub revision: i64,
+    /// Whether it is the first one.
+    pub is_install: bool,
+    /// Whether it replaces another one.
+    pub is_upgrade: bool,
+    /// Leaves `values.schema.json` unread.
+    pub skip_schema_validation: bool,
+}
+
+/// What one template printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manifest {
+    /// `CHART/templates/x.yaml`
+    pub path: String,
+    /// The text; may be blank, may hold several documents.
+    pub text: String,
+}
+
+/// What a chart printed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rendered {
+    /// By path; partials and notes are not among them.
+    pub manifests: Vec<Manifest>,
+    /// The chart's own `NOTES.txt`.
+    pub notes: String,
+}
+
+/// Levels of one template inside itself are counted by the functions; this names the set in their errors.
+const SET: &str = "gotpl";
+
+const NOTES: &str = "NOTES.txt";
+
+/// Renders `chart` with `values` over its defaults.
+///
+/// # Errors
+/// The chart does not fit the cluster, the values do not fit the chart, or a template failed.
+pub fn render(
+    chart: &Chart,
+    values: &Values,
+    release: &ReleaseOptions,
+    capabilities: &Capabilities,
+    lookup: Option<&dyn Lookup>,
+) -> Result<Rendered, Error> {
+    if !capabilities.allow(&chart.metadata.kube_version) {
+        return Err(Error::MatchKubeVersion {
+            wanted: chart.metadata.kube_version.clone(),
+            found: capabilities.kube_version.version.clone(),
+        });
+    }
+    if chart.metadata.kind == "library" {
+        return Err(Error::InstallLibrary);
+    }
+    let mut chart = chart.clone();
+    dependency::process(&mut chart, values)?;
+    let values = values::coalesce(&chart, values)?;
+    if !release.skip_schema_validation {
+        schema::check(&chart, &values)?;
+    }
+
+    let engine = Engine::new().missing_key(MissingKey::Zero).functions(function::functions(lookup));
+    let printed = engine.run(|machine| {
+        machine.name_set(SET);
+        Ok(Job { chart: &chart, values: &values, release, capabilities }.run(machine))
+    });
+    let mut printed = match printed {
+        Ok(result) => result?,
+        Err(source) => return Err(Error::Execute { message: source.to_string(), source }),
+    };
+
+    let notes = printed.remove(&format!("{}/templates/{NOTES}", chart.name())).unwrap_or_default();
+    let manifests = printed.into_iter().filter(|(path, _)| !path.ends_with(NOTES));
+    Ok(Rendered { manifests: manifests.map(|(path, text)| Manifest { path, text }).collect(), notes })
+}
+
+/// Everything one execution needs.
+struct Job<'j> {
+    chart: &'j Chart,
+    values: &'j Values,
+    release: &'j ReleaseOptions,
+    capabilities: &'j Capabilities,
+}
+
+/// One template with what it sees.
+struct Page<'j> {
+    path: String,
+    text: &'j [u8],
+    base: String,
+    scope: Map,
+}
+
+impl Job<'_> {
+    fn run(&self, machine: &mut Machine<'_>) -> Result<BTreeMap<String, String>, Error> {
+        let values = values_of(json::from_json(&serde_json::Value::Object(self.values.clone())));
+        let mut pages = Vec::new();
+        let release = data::release(self.release);
+        let capabilities = data::capabilities(self.capabilities);
+        scope(self.chart, self.chart.name(), &values, (&release, &capabilities), &mut pages);
+        // Deep paths first: what lies higher may replace their definitions.
+        pages.sort_by(|left, right| {
+            let depth = |page: &Page<'_>| page.path.matches('/').count();
+            depth(right).cmp(&depth(left)).then_with(|| right.path.cmp(&left.path))
+        });
+        for page in &pages {
+            let text = String::from_utf8_lossy(page.text);
+            machine.parse(&page.path, &text).map_err(|source| failed(source, &page.path))?;
+        }
+        let mut printed = BTreeMap::new();
+        for page in pages {
+            if page.path.rsplit('/').next().is_some_and(|base| base.starts_with('_')) {
+                continue;
+            }
+            let template = Map::typed(MapType::Named("common.Values"));
+            template.insert("Name", page.path.as_str());
+            template.insert("BasePath", page.base.as_str());
+            page.scope.insert("Template", template);
+            let dot = Value::Map(page.scope.clone());
+            let text = machine.execute(&page.path, dot).map_err(|source| failed(source, &page.path))?;
+            printed.insert(page.path, text.replace("<no value>", ""));
+        }
+        Ok(printed)
+    }
+}
+
+fn values_of(value: Value) -> Map {
+    match value {
+        Value::Map(map) => map.retyped(MapType::Named("common.Values")),
+        _ => Map::typed(MapType::Named("common.Values")),
+    }
+}
+
+/// Collects a chart's templates and those of the charts inside it; returns what the chart's templates see.
+fn scope<'j>(
+    chart: &'j Chart,
+    path: &str,
+    values: &Map,
+    (release, capabilities): (&Value, &Value),
+    pages: &mut Vec<Page<'j>>,
+) -> Map {
+    let inner = Map::new();
+    let scope = Map::typed(MapType::Named("common.Values"));
+    scope.insert("Chart", data::chart(&chart.metadata, path == chart.name()));
+    scope.insert("Files", Value::Object(Rc::new(Files::new(&chart.files))));
+    scope.insert("Release", release.clone());
+    scope.insert("Capabilities", capabilities.clone());
+    scope.insert("Values", values.clone());
+    scope.insert("Subcharts", inner.clone());
+    for child in &chart.dependencies {
+        let child_values = match values.get(child.name()) {
+            Some(value @ Value::Map(_)) => values_of(value),
+            _ => values_of(Value::Nil),
+        };
+        let below = format!("{path}/charts/{}", child.name());
+        let child_scope = self::scope(child, &below, &child_values, (release, capabilities), pages);
+        inner.insert(child.name(), child_scope);
+    }
+    for file in &chart.templates {
+        let partial = file.name.rsplit('/').next().is_some_and(|base| base.starts_with('_'));
+        if chart.metadata.kind == "library" && !partial {
+            continue;
+        }
+        pages.push(Page {
+            path: format!("{path}/{}", file.name),
+            text: &file.data,
+            base: format!("{path}/templates"),
+            scope: scope.clone(),
+        });
+    }
+    scope
+}
+
+fn failed(source: gotemplate::Error, path: &str) -> Error {
+    Error::Execute { message: message(&source, path), source }
+}
+
+/// The error in Helm's words.
+fn message(error: &gotemplate::Error, path: &str) -> String {
+    match error {
+        gotemplate::Error::Parse { name, line, message } => {
+            format!("parse error at ({name}:{line}): {message}")
+        }
+        gotemplate::Error::Execute { .. } => laid_out(error).unwrap_or_else(|| error.to_string()),
+        gotemplate::Error::Template { .. } => format!("{path}: {error}"),
+        gotemplate::Error::Raised { .. } | gotemplate::Error::Limit { .. } => error.to_string(),
+    }
+}
+
+/// One paragraph per template that was running. `None` where a function's own words end the chain: Helm then prints
+/// the error as it is.
+fn laid_out(error: &gotemplate::Error) -> Option<String> {
+    let mut parts = Vec::new();
+    for frame in error.frames() {
+        match frame {
+            gotemplate::Error::Execute { by_function: true, .. } | gotemplate::Error::Parse { .. } => return None,
+            gotemplate::Error::Execute { location, template, context, message, .. } => {
+                let message = message.trim_end();
+                parts.push(format!("{location}\n  executing \"{template}\" at <{context}>:\n    {message}"));
+            }
+            other => parts.push(other.to_string()),
+        }
+    }
+    Some(parts.join("\n"))
+}

@@ -1,0 +1,173 @@
+//! A user's values and a chart's defaults become the values that templates see.
+//!
+//! Upstream concept: Helm's coalescing. What the user gives wins; tables are merged; null takes a default away;
+//! `global` flows down into the charts inside.
+
+use serde_json::{Map, Value};
+
+use crate::chart::Chart;
+
+/// Why values cannot be combined.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The values of a subchart are not a table.
+    #[error("type mismatch on {0}: {1}")]
+    Table(String, &'static str),
+}
+
+/// Values, keyed by name.
+pub type Values = Map<String, Value>;
+
+/// What a null in higher values does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Null {
+    /// It takes the key away.
+    Removes,
+    /// It stays, for a later pass to act on.
+    Stays,
+}
+
+/// The values for rendering `chart`: `values` over the chart's defaults, for it and every chart inside it.
+///
+/// # Errors
+/// A subchart's values are not a table.
+pub fn coalesce(chart: &Chart, values: &Values) -> Result<Values, Error> {
+    combine(chart, values, Null::Removes)
+}
+
+pub(crate) fn combine(chart: &Chart, values: &Values, null: Null) -> Result<Values, Error> {
+    let mut result = values.clone();
+    descend(chart, &mut result, null)?;
+    Ok(result)
+}
+
+fn descend(chart: &Chart, values: &mut Values, null: Null) -> Result<(), Error> {
+    defaults(chart, values, null);
+    for child in &chart.dependencies {
+        let name = child.name();
+        let mut inner = match values.remove(name) {
+            None => Values::new(),
+            Some(Value::Object(inner)) => inner,
+            // A null for a whole subchart is as good as nothing.
+            Some(Value::Null) => Values::new(),
+            Some(other) => return Err(Error::Table(name.to_owned(), kind(&other))),
+        };
+        globals(&mut inner, values);
+        descend(child, &mut inner, null)?;
+        values.insert(name.to_owned(), Value::Object(inner));
+    }
+    Ok(())
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "nil",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "float64",
+        Value::String(_) => "string",
+        Value::Array(_) => "list",
+        Value::Object(_) => "map",
+    }
+}
+
+/// Fills in a chart's own defaults.
+fn defaults(chart: &Chart, values: &mut Values, null: Null) {
+    for (key, default) in &chart.values {
+        match values.get_mut(key) {
+            None => {
+                values.insert(key.clone(), default.clone());
+            }
+            Some(Value::Null) if null == Null::Removes => {
+                values.remove(key);
+            }
+            Some(Value::Object(table)) => {
+                if let Value::Object(default) = default {
+                    tables(table, default, null);
+                }
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+/// Merges `low` into `high`, which wins.
+pub(crate) fn tables(high: &mut Values, low: &Values, null: Null) {
+    for (key, value) in low {
+        match high.get_mut(key) {
+            None => {
+                high.insert(key.clone(), value.clone());
+            }
+            Some(Value::Null) if null == Null::Removes => {
+                high.remove(key);
+            }
+            Some(Value::Object(inner)) => {
+                if let Value::Object(value) = value {
+                    tables(inner, value, null);
+                }
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+/// Lets the parent's `global` flow into a child's; the parent wins.
+fn globals(child: &mut Values, parent: &Values) {
+    let mut own = match child.remove("global") {
+        None | Some(Value::Null) => Values::new(),
+        Some(Value::Object(own)) => own,
+        Some(other) => {
+            child.insert("global".into(), other);
+            return;
+        }
+    };
+    let empty = Values::new();
+    let given = match parent.get("global") {
+        None | Some(Value::Null) => &empty,
+        Some(Value::Object(given)) => given,
+        Some(_) => {
+            child.insert("global".into(), Value::Object(own));
+            return;
+        }
+    };
+    for (key, value) in given {
+        match (value, own.get(key)) {
+            (Value::Object(table), Some(Value::Object(below))) => {
+                let mut merged = table.clone();
+                tables(&mut merged, below, Null::Stays);
+                own.insert(key.clone(), Value::Object(merged));
+            }
+            (Value::Object(_), _) => {
+                own.insert(key.clone(), value.clone());
+            }
+            // A plain value does not replace a table.
+            (_, Some(Value::Object(_))) => {}
+            _ => {
+                own.insert(key.clone(), value.clone());
+            }
+        }
+    }
+    child.insert("global".into(), Value::Object(own));
+}
+
+/// Deep merge of two sources of values: `over` wins, lists and scalars are replaced, null replaces too.
+#[must_use]
+pub fn merge(mut base: Values, over: Values) -> Values {
+    for (key, value) in over {
+        let merged = match (base.remove(&key), value) {
+            (Some(Value::Object(below)), Value::Object(above)) => Value::Object(merge(below, above)),
+            (_, value) => value,
+        };
+        base.insert(key, merged);
+    }
+    base
+}
+
+/// The value at a dotted path.
+pub(crate) fn at<'v>(values: &'v Values, path: &str) -> Option<&'v Value> {
+    let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
+    let value = values.get(first)?;
+    match rest {
+        None => Some(value),
+        Some(rest) => at(value.as_object()?, rest),
+    }
+}
