@@ -1,6 +1,6 @@
 //! Serves the API on a free port of this machine and prints the path of an administrator's kubeconfig.
 //!
-//! `cargo run -p apiserver --example serve -- DIR`
+//! `cargo run -p apiserver --example serve -- DIR [plain]`; `plain` runs no controllers.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let server = Server::start(Options {
         data: Some(directory.clone()),
         listen,
-        controllers: true,
+        controllers: std::env::args().nth(2).is_none(),
         ..Options::default()
     })
     .await?;

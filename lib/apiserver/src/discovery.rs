@@ -12,6 +12,38 @@ pub(crate) fn core_versions() -> Value {
     })
 }
 
+/// `/`: what can be found here.
+pub(crate) fn paths(registry: &Registry) -> Value {
+    let mut paths: Vec<String> = [
+        "/.well-known/openid-configuration",
+        "/api",
+        "/api/v1",
+        "/apis",
+        "/apis/",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    for group in group_names(registry) {
+        paths.push(format!("/apis/{group}"));
+        paths.extend(
+            versions(registry, &group)
+                .iter()
+                .map(|version| format!("/apis/{group}/{version}")),
+        );
+    }
+    let rest = [
+        "/healthz",
+        "/livez",
+        "/openapi/v3",
+        "/openapi/v3/",
+        "/openid/v1/jwks",
+        "/readyz",
+        "/version",
+    ];
+    paths.extend(rest.map(str::to_owned));
+    json!({"paths": paths})
+}
+
 /// `/apis`.
 pub(crate) fn groups(registry: &Registry) -> Value {
     let groups: Vec<Value> = group_names(registry)
@@ -37,8 +69,7 @@ pub(crate) fn resources(registry: &Registry, group: &str, version: &str) -> Valu
     let found = registry
         .resources()
         .filter(|resource| resource.group == group && resource.version == version);
-    let mut list: Vec<Value> = found.flat_map(|resource| entries(resource)).collect();
-    list.sort_by(|a, b| a["name"].as_str().cmp(&b["name"].as_str()));
+    let list: Vec<Value> = found.flat_map(|resource| entries(resource)).collect();
     let name = if group.is_empty() {
         version.to_owned()
     } else {
@@ -65,8 +96,7 @@ fn aggregated_group(registry: &Registry, group: &str) -> Value {
             let found = registry
                 .resources()
                 .filter(|resource| resource.group == group && resource.version == *version);
-            let mut list: Vec<Value> = found.map(|resource| aggregated_resource(resource)).collect();
-            list.sort_by(|a, b| a["resource"].as_str().cmp(&b["resource"].as_str()));
+            let list: Vec<Value> = found.map(|resource| aggregated_resource(resource)).collect();
             json!({"version": version, "resources": list, "freshness": "Current"})
         })
         .collect();
@@ -79,7 +109,7 @@ fn aggregated_group(registry: &Registry, group: &str) -> Value {
 }
 
 fn aggregated_resource(resource: &Resource) -> Value {
-    let kind = json!({"group": resource.group, "version": resource.version, "kind": resource.kind});
+    let kind = response_kind(resource, &resource.group, &resource.version, &resource.kind);
     let mut entry = json!({
         "resource": resource.plural,
         "responseKind": kind,
@@ -92,7 +122,7 @@ fn aggregated_resource(resource: &Resource) -> Value {
         .subresources
         .iter()
         .map(|sub| {
-            let kind = json!({"group": sub.group, "version": sub.version, "kind": sub.kind});
+            let kind = response_kind(resource, &sub.group, &sub.version, &sub.kind);
             json!({"subresource": sub.name, "responseKind": kind, "verbs": sub.verbs})
         })
         .collect();
@@ -100,6 +130,16 @@ fn aggregated_resource(resource: &Resource) -> Value {
         entry["subresources"] = subresources.into();
     }
     entry
+}
+
+/// A kind as an answer is said to be of; built-in resources leave out a group and version that are their own.
+fn response_kind(resource: &Resource, group: &str, version: &str, kind: &str) -> Value {
+    let own = resource.custom.is_none() && group == resource.group && version == resource.version;
+    if own {
+        json!({"group": "", "version": "", "kind": kind})
+    } else {
+        json!({"group": group, "version": version, "kind": kind})
+    }
 }
 
 fn scope(resource: &Resource) -> &'static str {
@@ -165,5 +205,29 @@ fn versions(registry: &Registry, group: &str) -> Vec<String> {
             versions.push(resource.version.clone());
         }
     }
+    if registry
+        .resources()
+        .any(|resource| resource.group == group && resource.custom.is_some())
+    {
+        versions.sort_by(|a, b| priority(b).cmp(&priority(a)).then_with(|| a.cmp(b)));
+    }
     versions
+}
+
+/// Kubernetes' order of versions: stable before beta before alpha, high numbers first, then other names.
+fn priority(version: &str) -> (u8, u64, u64) {
+    let number = |text: &str| text.parse::<u64>().ok().filter(|_| !text.starts_with(['0', '+']));
+    let parse = || {
+        let rest = version.strip_prefix('v')?;
+        if let Some(major) = number(rest) {
+            return Some((3, major, 0));
+        }
+        for (word, stage) in [("beta", 2), ("alpha", 1)] {
+            if let Some((major, minor)) = rest.split_once(word) {
+                return Some((stage, number(major)?, number(minor)?));
+            }
+        }
+        None
+    };
+    parse().unwrap_or_default()
 }

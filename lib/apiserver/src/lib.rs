@@ -16,6 +16,8 @@ mod cluster;
 mod definition;
 mod discovery;
 mod object;
+mod openapi;
+mod protobuf;
 mod query;
 mod security;
 mod shell;

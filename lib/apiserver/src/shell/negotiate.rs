@@ -86,7 +86,7 @@ fn clause(text: &str) -> Clause<'_> {
 
 fn accepted(clause: &Clause<'_>) -> Option<Form> {
     let encoding = match clause.media {
-        "application/json" | "*/*" | "application/*" => Encoding::Json,
+        "application/json" | "*/*" => Encoding::Json,
         "application/yaml" => Encoding::Yaml,
         _ => return None,
     };

@@ -109,9 +109,9 @@ pub(super) fn object(resource: &Resource, entry: &Entry, shape: &Shape) -> Vec<u
 }
 
 /// `metadata` of a list.
-pub(super) fn list_metadata(list: &List) -> Value {
+pub(super) fn list_metadata(list: &List, shape: &Shape) -> Value {
     let mut metadata = json!({"resourceVersion": list.revision.to_string()});
-    if !list.next.is_empty() || list.resource.custom.is_some() {
+    if !list.next.is_empty() || (list.resource.custom.is_some() && *shape == Shape::Whole) {
         metadata["continue"] = list.next.as_str().into();
     }
     if let Some(remaining) = list.remaining {
@@ -122,7 +122,7 @@ pub(super) fn list_metadata(list: &List) -> Value {
 
 /// A list.
 pub(super) fn list(list: &List, shape: &Shape) -> Vec<u8> {
-    let metadata = list_metadata(list);
+    let metadata = list_metadata(list, shape);
     let (kind, version) = match shape {
         Shape::Metadata(version) => ("PartialObjectMetadataList".to_owned(), format!("meta.k8s.io/{version}")),
         _ => (list.resource.list_kind.clone(), list.resource.api_version()),

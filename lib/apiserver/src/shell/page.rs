@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use super::negotiate::{self, Encoding, Shape};
 use super::respond::{self, Body};
 use crate::cluster::Cluster;
-use crate::discovery;
 use crate::query::Query;
 use crate::registry::{Registry, Resource};
 use crate::status::{Result, Status};
+use crate::{discovery, openapi};
 
 /// Content type of aggregated discovery.
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
@@ -25,10 +25,15 @@ pub(super) fn answer(
     if let Some(health) = health(path, query) {
         return Ok(health);
     }
-    if head.method != Method::GET && head.method != Method::HEAD {
+    let segments: Vec<&str> = path.split('/').skip(1).collect();
+    let served = match segments.as_slice() {
+        ["apis", group, version, ..] => registry.serves(group, version),
+        ["api", "v1", ..] => true,
+        _ => false,
+    };
+    if served && head.method != Method::GET && head.method != Method::HEAD {
         return Err(Box::new(Status::method_not_allowed()));
     }
-    let segments: Vec<&str> = path.split('/').skip(1).collect();
     let shape = negotiate::form(&head.headers)?;
     let aggregated = matches!(&shape.shape, Shape::Other { version, .. } if version == "v2" || version == "v2beta1");
     match segments.as_slice() {
@@ -41,13 +46,17 @@ pub(super) fn answer(
         }
         ["apis", group] => match discovery::group(registry, group) {
             Some(found) => Ok(value(&found, shape.encoding)),
-            None => Err(Box::new(Status::no_such_path())),
+            None => Ok(respond::bytes(404, "text/plain; charset=utf-8", "404 page not found\n")),
         },
         ["apis", group, version] if registry.serves(group, version) => {
             Ok(value(&discovery::resources(registry, group, version), shape.encoding))
         }
+        ["openapi", "v3", rest @ ..] => Ok(openapi(registry, rest, shape.encoding)),
+        [""] | [] => Ok(value(&discovery::paths(registry), shape.encoding)),
         ["version"] => Ok(value(&version(), shape.encoding)),
-        _ => Err(Box::new(Status::no_such_path())),
+        ["apis", group, version, ..] if registry.serves(group, version) => Err(Box::new(Status::no_such_path())),
+        ["api", "v1", ..] => Err(Box::new(Status::no_such_path())),
+        _ => Ok(respond::bytes(404, "text/plain; charset=utf-8", "404 page not found\n")),
     }
 }
 
@@ -71,6 +80,19 @@ pub(super) fn deprecation(resource: &Resource) -> Option<String> {
     )
 }
 
+fn openapi(registry: &Registry, rest: &[&str], encoding: Encoding) -> Response<Body> {
+    let found = match rest {
+        [] => Some(openapi::index(registry)),
+        ["api", version] => openapi::document(registry, "", version),
+        ["apis", group, version] => openapi::document(registry, group, version),
+        _ => None,
+    };
+    match found {
+        Some(document) => value(&document, encoding),
+        None => respond::bytes(404, "text/plain; charset=utf-8", "404 page not found\n"),
+    }
+}
+
 fn value(value: &Value, encoding: Encoding) -> Response<Body> {
     respond::json(200, value.to_string().into_bytes(), encoding)
 }
@@ -85,10 +107,11 @@ fn aggregate(head: &request::Parts, document: &Value) -> Response<Body> {
         .get(http::header::IF_NONE_MATCH)
         .and_then(|value| value.to_str().ok());
     let mut response = if known.is_some_and(|known| known == tag) {
-        respond::bytes(304, AGGREGATED, "")
+        respond::empty(304)
     } else {
         respond::bytes(200, AGGREGATED, body)
     };
+    respond::header(&mut response, "cache-control", "public");
     respond::header(&mut response, "etag", &tag);
     respond::header(&mut response, "vary", "Accept");
     response

@@ -49,6 +49,13 @@ pub(super) fn bytes(code: u16, content_type: &str, body: impl Into<Bytes>) -> Re
     response
 }
 
+/// No body at all.
+pub(super) fn empty(code: u16) -> Response<Body> {
+    let mut response = Response::new(Body::default());
+    *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response
+}
+
 /// A body that comes piece by piece.
 pub(super) fn stream(content_type: &'static str, chunks: impl Stream<Item = Bytes> + Send + 'static) -> Response<Body> {
     let frames = chunks.map(|chunk| Ok::<_, Infallible>(Frame::data(chunk)));

@@ -107,7 +107,9 @@ impl Shell {
             agent: agent.to_owned(),
         };
         let cluster = &self.cluster;
-        if let Some(answer) = verb::review(cluster, &request) {
+        if verb == "create"
+            && let Some(answer) = verb::review(cluster, &request)
+        {
             return write(
                 answer?,
                 &Output {
@@ -267,7 +269,7 @@ fn write(answer: Answer, output: &Output<'_>) -> Result<Response<Body>> {
         }
         Content::List(list) if table => {
             let tables = Tabular::new(&list.resource, query, *now)?;
-            let metadata = output::list_metadata(&list);
+            let metadata = output::list_metadata(&list, shape);
             tables
                 .table(&list.resource, list.entries.iter(), metadata, Heads::Shown)?
                 .to_string()

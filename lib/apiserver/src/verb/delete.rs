@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::access::{finalizers, may_vanish, terminating};
-use super::{Answer, Content, Media, Request, intake, list, namespace, update};
+use super::{Answer, Content, Media, Request, intake, list, namespace};
 use crate::cluster::Cluster;
 use crate::definition;
 use crate::object::{self, metadata_mut, text};
@@ -220,17 +220,22 @@ fn gone(resource: &Arc<Resource>, live: &Value, entry: Entry) -> Answer {
 
 fn check_preconditions(request: &Request, live: &Value, options: &Options) -> Result<()> {
     let (uid, version) = (text(live, "/metadata/uid"), text(live, "/metadata/resourceVersion"));
+    let conflict = |what: &str, given: &str, actual: &str, hint: &str| {
+        let why = format!(
+            "the {what} in the precondition ({given}) does not match the {what} in record ({actual}). The object might have been {hint}"
+        );
+        Box::new(Status::conflict(
+            &request.resource.group,
+            &request.resource.kind,
+            &request.name,
+            &why,
+        ))
+    };
     if !options.uid.is_empty() && options.uid != uid {
-        let (namespace, name) = (&request.namespace, &request.name);
-        let why = update::uid_mismatch(&request.resource, namespace, name, &options.uid, uid);
-        return Err(request.conflict(&why));
+        return Err(conflict("UID", &options.uid, uid, "deleted and then recreated"));
     }
     if !options.version.is_empty() && options.version != version {
-        let why = format!(
-            "Precondition failed: ResourceVersion in precondition: {}, ResourceVersion in object meta: {version}",
-            options.version
-        );
-        return Err(request.conflict(&why));
+        return Err(conflict("ResourceVersion", &options.version, version, "modified"));
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use super::{Media, Request};
 use crate::object::{metadata_mut, text};
 use crate::registry::Resource;
 use crate::status::{Result, Status};
-use crate::{apply, defaulting};
+use crate::{apply, defaulting, protobuf};
 
 /// What to do about fields the schema does not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,22 +18,26 @@ enum Strictness {
     Strict,
 }
 
-/// Decodes JSON or YAML.
+/// Decodes JSON, YAML or protobuf.
 ///
 /// # Errors
 /// 415 for other media, 400 for bad text.
 pub(super) fn parse(request: &Request) -> Result<Value> {
+    let resource = &request.resource;
+    if request.media == Media::Protobuf && resource.custom.is_none() {
+        return protobuf::decode(&request.body).map_err(|error| Box::new(Status::bad_request(error.to_string())));
+    }
     let text = std::str::from_utf8(&request.body)
         .map_err(|_| Box::new(Status::bad_request("the body of the request is not UTF-8")))?;
     match request.media {
         Media::Json => serde_json::from_str(text).or_else(|json| {
-            // Upstream takes YAML for JSON's sake of superset, but tells about the JSON.
+            // JSON is read as YAML when it is none, but a failure tells about the JSON.
             match goyaml::parse(text) {
                 Ok(value) if value.is_object() => Ok(value),
-                _ => Err(bad_body(&request.resource, &json)),
+                _ => Err(bad_body(resource, &json)),
             }
         }),
-        Media::Yaml => goyaml::parse(text).map_err(|error| bad_body(&request.resource, &error)),
+        Media::Yaml => goyaml::parse(text).map_err(|error| bad_body(resource, &error)),
         _ => Err(Box::new(unsupported())),
     }
 }

@@ -153,8 +153,8 @@ fn check_version(request: &Request, live: &Value, object: &Value, modified: u64,
         return Ok(false);
     }
     let Ok(version) = given.parse::<u64>() else {
-        let message = format!("Invalid value: \"{given}\": strconv.ParseUint: parsing \"{given}\": invalid syntax");
-        return Err(Box::new(Status::bad_request(format!("resourceVersion: {message}"))));
+        let message = format!("strconv.ParseUint: parsing \"{given}\": invalid syntax");
+        return Err(Box::new(Status::new(500, "", message)));
     };
     if version != modified {
         return Err(request.modified());
@@ -177,7 +177,7 @@ fn check_uid(request: &Request, live: &Value, object: &Value) -> Result<()> {
 }
 
 /// Upstream's words for a uid that is not the object's.
-pub(super) fn uid_mismatch(resource: &Resource, namespace: &str, name: &str, given: &str, actual: &str) -> String {
+fn uid_mismatch(resource: &Resource, namespace: &str, name: &str, given: &str, actual: &str) -> String {
     let group = if resource.custom.is_some() {
         format!("{}/", resource.group)
     } else {
