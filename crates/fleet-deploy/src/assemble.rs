@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use fleet_api::{BundleDeploymentOptions, labels, names};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use crate::content::Resource;
 use crate::overlay;
@@ -26,21 +26,6 @@ pub enum Error {
     FileTooLarge {
         /// Path inside the chart.
         name: String,
-    },
-    /// `Chart.yaml` cannot be read.
-    #[error("cannot load Chart.yaml: {source}")]
-    ChartYaml {
-        /// Cause; part of the text, because the reader has no other place to look.
-        source: goyaml::Error,
-    },
-    /// `Chart.yaml` lacks something.
-    #[error("validation: {0}")]
-    Metadata(&'static str),
-    /// `values.yaml` cannot be read.
-    #[error("cannot load values.yaml: {source}")]
-    Values {
-        /// Cause; part of the text, because the reader has no other place to look.
-        source: goyaml::Error,
     },
 }
 
@@ -202,65 +187,12 @@ fn annotations(subject: &Subject<'_>, options: &BundleDeploymentOptions) -> BTre
 }
 
 impl Assembled {
-    /// `Chart.yaml` with the annotations.
-    ///
-    /// # Errors
-    /// Unreadable, or without name or version.
-    pub fn metadata(&self) -> Result<Map<String, Value>, Error> {
-        let text = self.files.get("Chart.yaml").map(|data| String::from_utf8_lossy(data)).unwrap_or_default();
-        let parsed = goyaml::parse(&text).map_err(|source| Error::ChartYaml { source })?;
-        let Value::Object(mut metadata) = parsed else {
-            return Err(Error::Metadata("chart.metadata is required"));
-        };
-        let present = |metadata: &Map<String, Value>, key: &str| {
-            metadata.get(key).is_some_and(|value| !value.is_null() && value != "")
-        };
-        if !present(&metadata, "name") {
-            return Err(Error::Metadata("chart.metadata.name is required"));
-        }
-        if !present(&metadata, "version") {
-            return Err(Error::Metadata("chart.metadata.version is required"));
-        }
-        let mut annotations = match metadata.remove("annotations") {
-            Some(Value::Object(annotations)) => annotations,
-            _ => Map::new(),
-        };
-        for (key, value) in &self.annotations {
-            annotations.insert(key.clone(), value.clone().into());
-        }
-        metadata.insert("annotations".to_owned(), Value::Object(annotations));
-        metadata.entry("apiVersion").or_insert_with(|| "v1".into());
-        Ok(metadata)
-    }
-
-    /// Default values of the chart.
-    ///
-    /// # Errors
-    /// Unreadable `values.yaml`.
-    pub fn values(&self) -> Result<Value, Error> {
-        match self.files.get("values.yaml") {
-            Some(data) => {
-                goyaml::parse(&String::from_utf8_lossy(data)).map_err(|source| Error::Values { source })
-            }
-            None => Ok(Value::Null),
-        }
-    }
-
     /// Plain manifests, by path inside the chart.
     pub fn raw(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.files
             .iter()
             .filter(|(name, _)| name.starts_with(RAW))
             .map(|(name, data)| (name.as_str(), data.as_slice()))
-    }
-
-    /// Whether anything has to be rendered.
-    #[must_use]
-    pub fn has_templates(&self) -> bool {
-        self.files.keys().any(|name| {
-            name.starts_with("templates/") || (name.starts_with("charts/") && name.contains("/templates/"))
-                || name.starts_with("charts/") && name.ends_with(".tgz")
-        })
     }
 }
 

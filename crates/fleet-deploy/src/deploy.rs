@@ -182,7 +182,7 @@ async fn make_target(
     given: &Map<String, Value>,
 ) -> Result<Target, Error> {
     let options = deployment.options;
-    let output = render::render(&ports.cluster, assembled, &release, given, options).await?;
+    let output = render::render(render::World::Live(&ports.cluster), assembled, &release, given, options).await?;
     let set = ObjectSet::of(deployment.subject.name, deployment.scope);
     let rendered: &[Rendered] = &output.rendered;
     let mut documents = postrender::post_render(rendered, assembled, deployment.resources, options, &set)?;

@@ -1,13 +1,19 @@
 //! From an assembled chart and values to rendered templates, and the chart as a release record
-//! keeps it. Charts without templates never reach the template engine.
+//! keeps it. The engine is `lib/helm`; this module gives it what it may know of the cluster,
+//! and asks the cluster only what the chart's templates mention.
+
+use std::sync::Arc;
 
 use fleet_api::BundleDeploymentOptions;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use helm::capabilities::{Capabilities, KubeVersion};
+use helm::chart::Chart;
+use helm::render::{Lookup, ReleaseOptions};
 use serde_json::{Map, Value, json};
+use tokio::runtime::Handle;
 
-use crate::assemble::{self, Assembled};
-use crate::cluster::Cluster;
+use crate::assemble::Assembled;
+use crate::cluster::{self, Cluster};
+use crate::object::{self, ObjectKey};
 use crate::postrender::Rendered;
 
 /// Why nothing could be rendered.
@@ -15,7 +21,10 @@ use crate::postrender::Rendered;
 pub enum Error {
     /// The chart's own files are damaged.
     #[error(transparent)]
-    Chart(#[from] assemble::Error),
+    Chart(#[from] helm::chart::Error),
+    /// Templates, values or schema are at fault.
+    #[error(transparent)]
+    Render(#[from] helm::render::Error),
     /// A definition below `crds/` is damaged.
     #[error("{path}: {source}")]
     Definition {
@@ -24,13 +33,19 @@ pub enum Error {
         /// Cause.
         source: goyaml::Error,
     },
+    /// The cluster could not be asked for its version or kinds.
+    #[error("ask the cluster what it serves")]
+    Capabilities(#[source] cluster::Error),
+    /// Rendering was cut short.
+    #[error("rendering ended early: {0}")]
+    Ended(String),
 }
 
 impl Error {
-    /// Whether only another bundle helps.
+    /// Whether only another bundle or another cluster version helps.
     #[must_use]
     pub fn is_terminal(&self) -> bool {
-        false
+        matches!(self, Self::Render(helm::render::Error::MatchKubeVersion { .. }))
     }
 }
 
@@ -45,6 +60,15 @@ pub struct Release<'a> {
     pub revision: i64,
     /// First revision.
     pub install: bool,
+}
+
+/// What templates may know of a cluster.
+#[derive(Clone)]
+pub enum World<'a> {
+    /// Ask this one.
+    Live(&'a Cluster),
+    /// Take this for granted; `lookup` finds nothing.
+    Assumed(Box<Capabilities>),
 }
 
 /// What rendering gives.
@@ -65,45 +89,102 @@ pub struct Output {
 /// # Errors
 /// The template or file that is at fault.
 pub async fn render(
-    _cluster: &Cluster,
+    world: World<'_>,
     assembled: &Assembled,
-    _release: &Release<'_>,
-    _given: &Map<String, Value>,
-    _options: &BundleDeploymentOptions,
+    release: &Release<'_>,
+    given: &Map<String, Value>,
+    options: &BundleDeploymentOptions,
 ) -> Result<Output, Error> {
-    let metadata = assembled.metadata()?;
-    let values = assembled.values()?;
-    Ok(Output {
-        rendered: Vec::new(),
-        notes: String::new(),
-        chart: record(assembled, Value::Object(metadata), values),
-        definitions: Vec::new(),
-    })
+    let mut chart = Chart::from_files(assembled.files.clone())?;
+    for (key, value) in &assembled.annotations {
+        chart.metadata.annotations.insert(key.clone(), value.clone());
+    }
+    let mut output = Output { chart: chart.to_json(), ..Output::default() };
+    for (path, text) in chart.crds() {
+        let documents = goyaml::parse_documents(&text).map_err(|source| Error::Definition { path, source })?;
+        let objects = documents.into_iter().flat_map(|document| object::flatten(document.value));
+        output.definitions.extend(objects.filter(|object| !object::kind(object).is_empty()));
+    }
+    let (capabilities, lookup) = know(world, &chart).await?;
+    let release = ReleaseOptions {
+        name: release.name.to_owned(),
+        namespace: release.namespace.to_owned(),
+        revision: release.revision,
+        is_install: release.install,
+        is_upgrade: !release.install,
+        skip_schema_validation: options.helm.as_ref().is_some_and(|helm| helm.skip_schema_validation),
+    };
+    let values = given.clone();
+    // Templates are programs of other people: they get a thread of their own.
+    let task = tokio::task::spawn_blocking(move || {
+        let lookup = lookup.as_ref().map(|lookup| lookup as &dyn Lookup);
+        helm::render::render(&chart, &values, &release, &capabilities, lookup)
+    });
+    let rendered = task.await.map_err(|error| Error::Ended(error.to_string()))??;
+    output.notes = rendered.notes;
+    output.rendered =
+        rendered.manifests.into_iter().map(|file| Rendered { path: file.path, text: file.text }).collect();
+    Ok(output)
 }
 
-fn file(name: &str, data: &[u8]) -> Value {
-    json!({"name": name, "data": STANDARD.encode(data)})
+fn mentions(chart: &Chart, words: &[&str]) -> bool {
+    chart.templates.iter().any(|file| {
+        let text = String::from_utf8_lossy(&file.data);
+        words.iter().any(|word| text.contains(word))
+    }) || chart.dependencies.iter().any(|inner| mentions(inner, words))
 }
 
-/// The chart as Helm writes it into the record; sub-charts are not part of it.
-pub(crate) fn record(assembled: &Assembled, metadata: Value, values: Value) -> Value {
-    const OWN: [&str; 6] =
-        ["Chart.yaml", "Chart.lock", "values.yaml", "values.schema.json", "requirements.yaml", "requirements.lock"];
-    let (mut templates, mut files) = (Vec::new(), Vec::new());
-    for (name, data) in &assembled.files {
-        if name.starts_with("templates/") {
-            templates.push(file(name, data));
-        } else if !OWN.contains(&name.as_str()) && !name.starts_with("charts/") {
-            files.push(file(name, data));
+fn wants_version(chart: &Chart) -> bool {
+    !chart.metadata.kube_version.is_empty() || chart.dependencies.iter().any(wants_version)
+}
+
+async fn know(world: World<'_>, chart: &Chart) -> Result<(Capabilities, Option<Live>), Error> {
+    let cluster = match world {
+        World::Live(cluster) => cluster,
+        World::Assumed(capabilities) => return Ok((*capabilities, None)),
+    };
+    let mut capabilities = Capabilities::default();
+    // What `tpl` runs comes from values and may ask for anything.
+    if wants_version(chart) || mentions(chart, &["Capabilities", "tpl"]) {
+        let version = cluster.version().await.map_err(Error::Capabilities)?;
+        if let Ok(parsed) = KubeVersion::parse(&version) {
+            capabilities.kube_version = KubeVersion { version, ..parsed };
+        }
+        let served = cluster.api_versions().await.map_err(Error::Capabilities)?;
+        if !served.is_empty() {
+            capabilities.api_versions = served.into_iter().collect();
         }
     }
-    let schema = assembled.files.get("values.schema.json").map(|data| Value::from(STANDARD.encode(data)));
-    json!({
-        "metadata": metadata,
-        "lock": null,
-        "templates": templates,
-        "values": if values.is_null() { json!({}) } else { values },
-        "schema": schema,
-        "files": files,
-    })
+    let live = mentions(chart, &["lookup", "tpl"])
+        .then(|| Live { cluster: cluster.clone(), handle: Arc::new(Handle::current()) });
+    Ok((capabilities, live))
+}
+
+/// `lookup` on a real cluster, with the rights of whoever deploys.
+struct Live {
+    cluster: Cluster,
+    handle: Arc<Handle>,
+}
+
+impl Lookup for Live {
+    fn lookup(&self, api_version: &str, kind: &str, namespace: &str, name: &str) -> Result<Value, String> {
+        let found = self.handle.block_on(async {
+            if name.is_empty() {
+                let items = self.cluster.list(api_version, kind, namespace, "").await?;
+                return Ok(json!({"apiVersion": api_version, "kind": format!("{kind}List"), "items": items}));
+            }
+            let key = ObjectKey {
+                api_version: api_version.to_owned(),
+                kind: kind.to_owned(),
+                namespace: namespace.to_owned(),
+                name: name.to_owned(),
+            };
+            Ok(self.cluster.get(&key).await?.unwrap_or_default())
+        });
+        match found {
+            // A kind that is not served has no objects.
+            Err(cluster::Error::UnknownKind { .. }) => Ok(Value::Null),
+            other => other.map_err(|error| error.to_string()),
+        }
+    }
 }
