@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use fleet_api::values::{self, Extracted};
-use fleet_api::{Bundle, BundleDeployment, BundleResource, content, labels};
+use fleet_api::{Bundle, BundleDeployment, BundleDeploymentSpec, BundleResource, content, labels};
 
 use crate::plan::{DeploymentPlan, Release};
 
@@ -33,22 +33,37 @@ impl DeploymentPlan {
             .unwrap_or_else(|| BundleDeployment::named(&self.key.name));
         object.metadata.namespace = Some(self.key.namespace.clone());
         object.metadata.labels = Some((*self.labels).clone());
-        let old = std::mem::take(&mut object.spec);
-        object.spec = (*self.rest).clone();
+        object.spec = self.spec(current.map(|current| &current.spec));
+        let extracted = values::of_deployment(object.spec.options.as_ref(), object.spec.staged_options.as_ref());
+        for options in [&mut object.spec.options, &mut object.spec.staged_options]
+            .into_iter()
+            .flatten()
+        {
+            values::clear_deployment(options);
+        }
+        object.spec.values_hash.clone_from(&extracted.hash);
+        (object, extracted)
+    }
+
+    /// The spec with values inline and without their hash. `current` as for [`Self::object`].
+    #[must_use]
+    pub fn spec(&self, current: Option<&BundleDeploymentSpec>) -> BundleDeploymentSpec {
+        let mut spec = (*self.rest).clone();
+        let old = current.cloned().unwrap_or_default();
         let (staged, id) = match &self.staged {
             Some((options, id)) => ((**options).clone(), id.to_string()),
             None => (old.staged_options.unwrap_or_default(), old.staged_deployment_id),
         };
         match self.release {
             Release::Staged => {
-                object.spec.options = Some(staged.clone());
-                object.spec.deployment_id.clone_from(&id);
+                spec.options = Some(staged.clone());
+                spec.deployment_id.clone_from(&id);
             }
             Release::Kept | Release::KeptWithDiff => {
-                object.spec.options = old.options;
-                object.spec.deployment_id = old.deployment_id;
-                let (labels, annotations) = &*self.namespace;
-                if let Some(options) = &mut object.spec.options {
+                spec.options = Some(old.options.unwrap_or_default());
+                spec.deployment_id = old.deployment_id;
+                if let Some(options) = &mut spec.options {
+                    let (labels, annotations) = &*self.namespace;
                     if !labels.is_empty() {
                         options.namespace_labels.get_or_insert_default().extend(labels.clone());
                     }
@@ -64,18 +79,11 @@ impl DeploymentPlan {
                 }
             }
         }
-        object.spec.staged_options = Some(staged);
-        object.spec.staged_deployment_id = id;
-        object.spec.downstream_resources_generation = old.downstream_resources_generation;
-        let extracted = values::of_deployment(object.spec.options.as_ref(), object.spec.staged_options.as_ref());
-        for options in [&mut object.spec.options, &mut object.spec.staged_options]
-            .into_iter()
-            .flatten()
-        {
-            values::clear_deployment(options);
-        }
-        object.spec.values_hash.clone_from(&extracted.hash);
-        (object, extracted)
+        spec.staged_options = Some(staged);
+        spec.staged_deployment_id = id;
+        spec.downstream_resources_generation = old.downstream_resources_generation;
+        spec.waiting_for_values = old.waiting_for_values;
+        spec
     }
 }
 

@@ -146,6 +146,8 @@ pub(super) struct BundleEntry {
     /// Clusters for which no options can be made.
     pub(super) failures: BTreeMap<Order, String>,
     pub(super) orphans: BTreeSet<DeploymentKey>,
+    /// Targeted clusters without a namespace for deployments.
+    pub(super) homeless: BTreeSet<Order>,
     /// Sums over all placements.
     pub(super) whole: PartitionEntry,
     /// Absent when targets changed since they were cut.
@@ -175,6 +177,7 @@ impl BundleEntry {
             placements: BTreeMap::new(),
             failures: BTreeMap::new(),
             orphans: BTreeSet::new(),
+            homeless: BTreeSet::new(),
             whole: PartitionEntry::default(),
             partitions: None,
             bundle: slim,
@@ -216,6 +219,7 @@ impl BundleEntry {
         self.shared.clear();
         self.placements.clear();
         self.failures.clear();
+        self.homeless.clear();
         self.whole = PartitionEntry::default();
         self.partitions = None;
         self.orphans = deployments.cloned().unwrap_or_default();
@@ -276,10 +280,8 @@ impl BundleEntry {
 
     fn remove(&mut self, world: &World, order: &Order) -> Option<Placement> {
         let old = self.placements.remove(order)?;
+        self.homeless.remove(order);
         self.whole.discount(order, old.seen);
-        for partition in self.partitions.iter_mut().flatten() {
-            partition.work.remove(order);
-        }
         if let Some(partitions) = &mut self.partitions {
             for at in &old.partitions {
                 partitions[*at].discount(order, old.seen);
@@ -298,6 +300,9 @@ impl BundleEntry {
 
     fn insert(&mut self, order: Order, placement: Placement) {
         self.whole.count(&order, placement.seen);
+        if placement.home.is_empty() {
+            self.homeless.insert(order.clone());
+        }
         if let Some(partitions) = &mut self.partitions {
             for at in &placement.partitions {
                 partitions[*at].count(&order, placement.seen);

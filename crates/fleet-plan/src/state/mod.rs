@@ -135,6 +135,12 @@ impl State {
         self.world.deployments_in(home).map(|(key, facts)| (key, &facts.bundle))
     }
 
+    /// Names of the groups that a cluster is in, in order.
+    #[must_use]
+    pub fn groups_of(&self, cluster: &ClusterKey) -> &[String] {
+        self.world.cluster(cluster).map_or(&[], |entry| &entry.groups)
+    }
+
     fn cluster(&mut self, cluster: &Cluster, dirty: &mut Dirty) {
         let key = ClusterKey::new(
             cluster.metadata.namespace.clone().unwrap_or_default(),

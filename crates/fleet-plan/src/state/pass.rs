@@ -314,18 +314,22 @@ impl<'a> Run<'a> {
             self.outcome.unavailable_partitions += i64::from(partition.undone > partition.max_unavailable);
             open &= self.outcome.unavailable_partitions <= self.max_partitions;
         }
-        for (order, placement) in &self.entry.placements {
-            if placement.home.is_empty() {
-                self.leave_out(Reason::NoNamespace, order);
-            } else if placement.partitions.is_empty() && placement.seen.work.any() {
+        for order in &self.entry.homeless {
+            self.leave_out(Reason::NoNamespace, order);
+        }
+        // Whatever needs something belongs to a partition, unless partitions were defined by hand.
+        for order in &self.entry.whole.work {
+            if self
+                .entry
+                .placements
+                .get(order)
+                .is_some_and(|placement| placement.partitions.is_empty())
+            {
                 self.leave_out(Reason::NoPartition, order);
             }
-            if self.pass.all
-                && !self.planned.contains(order)
-                && let Some(facts) = self.entry.facts(world, placement)
-            {
-                self.unchanged(order, placement, facts);
-            }
+        }
+        if self.pass.all {
+            self.list_the_rest(world);
         }
         self.outcome
     }
@@ -444,6 +448,17 @@ impl<'a> Run<'a> {
             namespace: Arc::new(self.entry.namespace_metadata().clone()),
             rest: Arc::new(self.entry.rest(placement)),
         });
+    }
+
+    fn list_the_rest(&mut self, world: &World) {
+        let entry = self.entry;
+        for (order, placement) in &entry.placements {
+            if !self.planned.contains(order)
+                && let Some(facts) = entry.facts(world, placement)
+            {
+                self.unchanged(order, placement, facts);
+            }
+        }
     }
 
     /// Lists a deployment that this pass leaves as it is, whether or not it should stay so.
