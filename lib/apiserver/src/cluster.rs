@@ -13,6 +13,7 @@ use crate::registry::{Registry, Resource};
 use crate::security::Security;
 use crate::status::{Result, Status};
 use crate::store::{Entry, Error, Expect, Scan, Store, Write};
+use crate::verb::Taken;
 
 /// The served state.
 pub(crate) struct Cluster {
@@ -21,6 +22,8 @@ pub(crate) struct Cluster {
     pub(crate) random: Arc<dyn Random>,
     registry: RwLock<Arc<Registry>>,
     pub(crate) security: Security,
+    /// Addresses and ports of Services.
+    pub(crate) services: Taken,
 }
 
 impl Cluster {
@@ -37,6 +40,7 @@ impl Cluster {
             random,
             registry,
             security,
+            services: Taken::default(),
         }
     }
 

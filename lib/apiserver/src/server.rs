@@ -15,10 +15,15 @@ use crate::options::Options;
 use crate::security::Security;
 use crate::shell::{Listener, Shell};
 use crate::store::Store;
+use crate::store::disk::Disk;
 use crate::store::memory::Memory;
+use crate::workloads::Simulator;
 use crate::{definition, verb};
 
 pub use crate::shell::Body;
+
+/// Directory of the persistent store below the data directory.
+const STORE: &str = "store";
 
 /// Why a server could not start or stop.
 #[derive(Debug, thiserror::Error)]
@@ -74,7 +79,10 @@ impl Server {
     /// # Errors
     /// When the store cannot be opened or the address not be used.
     pub async fn start(options: Options) -> Result<Self, Error> {
-        let store: Arc<dyn Store> = Arc::new(Memory::new(options.history));
+        let store: Arc<dyn Store> = match &options.data {
+            Some(directory) => Arc::new(Disk::open(&directory.join(STORE), options.history).map_err(Error::Store)?),
+            None => Arc::new(Memory::new(options.history)),
+        };
         let directory = options.data.clone();
         let Options {
             clock, random, names, ..
@@ -108,6 +116,15 @@ impl Server {
         };
         if options.controllers {
             server.keep_house();
+        }
+        if let Some(workloads) = options.workloads {
+            let (api, clock) = (
+                Api::new(server.service(User::admin())),
+                Arc::clone(&server.shell.cluster.clock),
+            );
+            server
+                .companions
+                .spawn(Simulator::new(api, workloads, clock).run(server.stop.clone()));
         }
         Ok(server)
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Answer, Request, intake, namespace, strategy};
+use super::{Answer, Request, intake, namespace, service, strategy};
 use crate::cluster::Cluster;
 use crate::object::{metadata_mut, text};
 use crate::status::{Cause, Result, Status};
@@ -88,12 +88,15 @@ async fn attempt(
     if !causes.is_empty() {
         return Err(request.invalid(&name, causes));
     }
+    let granted = service::allocate(cluster, resource, None, &mut object)?;
+    let grant = granted.map_err(|causes| request.invalid(&name, causes))?;
     definition::prepare(cluster, resource, &mut object);
     if origin == Origin::Posted {
         intake::track(request, None, &mut object, &request.writer(cluster));
     }
     let key = resource.key(&request.namespace, &name);
     if dry_run {
+        cluster.services.release(&grant);
         let taken = cluster.get(&key)?.is_some();
         return Ok((!taken).then(|| Entry {
             value: object::encode(&object),
@@ -102,6 +105,7 @@ async fn attempt(
         }));
     }
     let Ok(entry) = cluster.put(&key, Expect::Absent, &object).await? else {
+        cluster.services.release(&grant);
         return Ok(None);
     };
     definition::written(cluster, resource, &object, &entry).await?;

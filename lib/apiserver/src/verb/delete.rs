@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::access::{finalizers, may_vanish, terminating};
-use super::{Answer, Content, Media, Request, intake, list, namespace};
+use super::{Answer, Content, Media, Request, intake, list, namespace, service};
 use crate::cluster::Cluster;
 use crate::definition;
 use crate::object::{self, metadata_mut, text};
@@ -121,6 +121,9 @@ async fn step(
                 return Ok(None);
             };
             definition::removed(cluster, resource, live, revision);
+            if resource.is("", "services") {
+                cluster.services.release(&service::held(live));
+            }
         }
         let shown = if resource.kind == "Pod" { written } else { entry.clone() };
         return Ok(Some(gone(resource, live, shown)));

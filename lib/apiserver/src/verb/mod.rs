@@ -15,6 +15,7 @@ mod patch;
 mod review;
 mod scale;
 mod selection;
+mod service;
 mod strategy;
 mod update;
 mod watch;
@@ -37,6 +38,7 @@ pub(crate) use delete::{delete, delete_collection};
 pub(crate) use list::{get, list};
 pub(crate) use bootstrap::ensure_defaults;
 pub(crate) use review::review;
+pub(crate) use service::Taken;
 pub(crate) use update::{patch as change, replace};
 pub(crate) use watch::{Change, Item, Watch, watch};
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::access::may_vanish;
-use super::{Answer, Media, Request, create, intake, patch, scale, strategy};
+use super::{Answer, Media, Request, create, intake, patch, scale, service, strategy};
 use crate::cluster::Cluster;
 use crate::object::{metadata_mut, text};
 use crate::registry::Resource;
@@ -50,6 +50,7 @@ async fn update(cluster: &Cluster, request: &Request, patching: bool) -> Result<
         let mut object = next(cluster, request, &live, &change)?;
         let versioned = check_version(request, &live, &object, entry.modified, patching)?;
         check_uid(request, &live, &object)?;
+        service::keep(&request.resource, &live, &mut object);
         let warnings = intake::normalise(request, &mut object)?;
         if let Some(answer) = store(cluster, request, (&live, &entry), object, dry_run, &change).await? {
             return Ok(Answer { warnings, ..answer });
@@ -213,6 +214,8 @@ async fn store(
     if !causes.is_empty() {
         return Err(request.invalid(&request.name, causes));
     }
+    let granted = service::allocate(cluster, resource, Some(live), &mut object)?;
+    let grant = granted.map_err(|causes| request.invalid(&request.name, causes))?;
     if !matches!(change, Change::Apply(_)) {
         intake::track(request, Some(live), &mut object, &request.writer(cluster));
     }
@@ -222,6 +225,7 @@ async fn store(
     }
     let written = Entry { value, ..entry.clone() };
     if dry_run {
+        cluster.services.release(&grant);
         return Ok(Some(Answer::object(200, resource, written)));
     }
     let key = request.key();
@@ -234,7 +238,11 @@ async fn store(
             Err(_) => None,
         });
     }
-    finish(cluster, resource, &key, entry.modified, &object).await
+    let answer = finish(cluster, resource, &key, entry.modified, &object).await?;
+    if answer.is_none() {
+        cluster.services.release(&grant);
+    }
+    Ok(answer)
 }
 
 async fn finish(
