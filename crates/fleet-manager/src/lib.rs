@@ -17,6 +17,7 @@ mod content;
 pub mod env;
 mod gitrepo;
 mod gitrepostatus;
+mod gone;
 mod objectset;
 mod planner;
 mod policy;

@@ -122,15 +122,31 @@ fn identity() -> String {
     )
 }
 
+/// How often a kubeconfig that cannot be read is read again: it may be being written.
+const ATTEMPTS: u32 = 10;
+
 async fn connect(common: &Common) -> Result<kube::Client, Box<dyn std::error::Error>> {
-    let config = match &common.kubeconfig {
+    let mut attempt = 1;
+    let config = loop {
+        match configuration(common).await {
+            Ok(config) => break config,
+            Err(error) if attempt >= ATTEMPTS => return Err(error),
+            Err(error) => tracing::info!(error = fleet_runtime::chain(&*error), attempt, "no configuration yet"),
+        }
+        attempt += 1;
+        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    };
+    Ok(kube::Client::try_from(config)?)
+}
+
+async fn configuration(common: &Common) -> Result<kube::Config, Box<dyn std::error::Error>> {
+    Ok(match &common.kubeconfig {
         Some(path) => {
             let kubeconfig = kube::config::Kubeconfig::read_from(path)?;
             kube::Config::from_custom_kubeconfig(kubeconfig, &kube::config::KubeConfigOptions::default()).await?
         }
         None => kube::Config::infer().await?,
-    };
-    Ok(kube::Client::try_from(config)?)
+    })
 }
 
 fn stop_on_signals(shutdown: CancellationToken) -> std::io::Result<()> {

@@ -41,7 +41,7 @@ impl Planner {
     /// Feeds the state from the watches.
     pub(crate) fn start(shell: &Arc<Shell>, scope: Scope) -> Self {
         let planner = Self::default();
-        planner.follow_sources(shell);
+        planner.follow_sources(shell, scope);
         if scope == Scope::Plan {
             planner.follow_clusters(shell);
             planner.follow_policies(shell);
@@ -110,7 +110,7 @@ impl Planner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn follow_sources(&self, shell: &Arc<Shell>) {
+    fn follow_sources(&self, shell: &Arc<Shell>, scope: Scope) {
         let planner = self.clone();
         shell.world.deployments.on(move |change| match change {
             Change::Applied { new, .. } => planner.apply(Event::Deployment(new), GATHER),
@@ -127,11 +127,13 @@ impl Planner {
             .world
             .repositories
             .on(move |change| planner.source(SourceKind::GitRepo, change));
-        let planner = self.clone();
-        shell
-            .world
-            .charts
-            .on(move |change| planner.source(SourceKind::HelmOp, change));
+        if scope == Scope::Plan {
+            let planner = self.clone();
+            shell
+                .world
+                .charts
+                .on(move |change| planner.source(SourceKind::HelmOp, change));
+        }
     }
 
     fn source<K: kube::Resource>(&self, kind: SourceKind, change: &Change<K>) {

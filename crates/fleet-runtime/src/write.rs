@@ -253,6 +253,25 @@ pub async fn status_at<K: Object, S: Serialize>(
     .await
 }
 
+/// Writes a status where there is none, nulls included (a merge patch cannot say them). Refused as
+/// a conflict if the object is not `object`'s version any more; `None` if it is gone.
+///
+/// # Errors
+/// The server's refusal.
+pub async fn status_first<K: Object, S: Serialize>(api: &Api<K>, object: &K, new: &S) -> Result<Option<K>, Error> {
+    let name = object.meta().name.as_deref().unwrap_or_default();
+    let version = object.meta().resource_version.as_deref();
+    let operations = json!([
+        {"op": "replace", "path": "/metadata/resourceVersion", "value": version},
+        {"op": "add", "path": "/status", "value": as_json(new)?},
+    ]);
+    let operations = serde_json::from_value(operations)
+        .map_err(|error| Error::new("encode", describe(object), error.to_string()))?;
+    api.patch_status(name, &PatchParams::default(), &Patch::<K>::Json(operations))
+        .await
+        .unless_missing("write status of", || describe(object))
+}
+
 /// Sends a merge patch to the status subresource. `None` if the object is gone.
 ///
 /// # Errors

@@ -18,6 +18,10 @@ pub(super) async fn report(cluster: &Cluster, done: &Done, shell: &Shell) -> Res
     condition::set_error(&mut status.conditions, condition::IMPORTED, "", import, now);
     condition::set_error(&mut status.conditions, condition::RECONCILED, "", None, now);
     let api = shell.cx.namespaced::<Cluster>(namespace(cluster));
+    if cluster.status.is_none() {
+        // An agent's first check-in replaces `status.agent`, which therefore has to be there.
+        return write::status_first(&api, cluster, &status).await.map(drop);
+    }
     write::status_at(&api, cluster, cluster.status.as_ref(), &status)
         .await
         .map(drop)

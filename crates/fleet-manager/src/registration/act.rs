@@ -90,13 +90,12 @@ async fn own(
 ) -> Result<(), Error> {
     let Some(owners) = owners else { return Ok(()) };
     let api = cx.namespaced::<ClusterRegistration>(namespace(registration));
-    write::patch(
-        &api,
-        name(registration),
-        &json!({"metadata": {"ownerReferences": owners}}),
-    )
-    .await
-    .map(drop)
+    let mut body = json!({"metadata": {"ownerReferences": owners}});
+    if registration.spec.cluster_labels.is_empty() {
+        // Go leaves an empty map out; so that both managers store the same object, it goes here too.
+        body["spec"] = json!({"clusterLabels": null});
+    }
+    write::patch(&api, name(registration), &body).await.map(drop)
 }
 
 async fn prepare(registration: &ClusterRegistration, prepare: Prepare, cx: &Context) -> Result<Action, Error> {

@@ -2,49 +2,18 @@
 //! references: objects in other namespaces and cluster-scoped ones. Removing them revokes the
 //! agent's credential. What is missed while no manager runs is found by the clean-up.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
-
 use fleet_api::{ClusterRegistration, labels, names};
-use fleet_runtime::write::{self, Object, find};
+use fleet_runtime::write::find;
 use fleet_runtime::{Error, Key};
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{ClusterRoleBinding, Role, RoleBinding};
-use kube::Api;
 
+use crate::gone::{Gone, drop_if_ours};
 use crate::objectset::{ObjectSet, Owner, REGISTRATION};
 use crate::shell::{Shell, label, name, namespace, uid};
 
-/// Deleted requests by name; several of one name can follow each other.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Gone {
-    requests: Arc<Mutex<BTreeMap<Key, Vec<Arc<ClusterRegistration>>>>>,
-}
-
-impl Gone {
-    pub(super) fn note(&self, registration: Arc<ClusterRegistration>) {
-        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
-        requests.entry(Key::of(&*registration)).or_default().push(registration);
-    }
-
-    fn first(&self, key: &Key) -> Option<Arc<ClusterRegistration>> {
-        let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
-        requests.get(key).and_then(|all| all.first()).cloned()
-    }
-
-    fn forget(&self, key: &Key, registration: &ClusterRegistration) {
-        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(all) = requests.get_mut(key) {
-            all.retain(|each| uid(&**each) != uid(registration));
-            if all.is_empty() {
-                requests.remove(key);
-            }
-        }
-    }
-}
-
 /// Removes the objects of deleted requests of this name.
-pub(super) async fn remove(key: &Key, gone: &Gone, shell: &Shell) -> Result<(), Error> {
+pub(super) async fn remove(key: &Key, gone: &Gone<ClusterRegistration>, shell: &Shell) -> Result<(), Error> {
     while let Some(registration) = gone.first(key) {
         remove_one(&registration, shell).await?;
         gone.forget(key, &registration);
@@ -108,11 +77,4 @@ async fn readers(registration: &ClusterRegistration, shell: &Shell) -> Result<Ve
 async fn drop_pair(set: &ObjectSet, shell: &Shell, namespace: &str, name: &str) -> Result<(), Error> {
     drop_if_ours(set, &shell.cx.namespaced::<RoleBinding>(namespace), name).await?;
     drop_if_ours(set, &shell.cx.namespaced::<Role>(namespace), name).await
-}
-
-async fn drop_if_ours<K: Object>(set: &ObjectSet, api: &Api<K>, name: &str) -> Result<(), Error> {
-    match find(api, name).await? {
-        Some(object) if set.owns(&object) => write::delete(api, &object).await,
-        _ => Ok(()),
-    }
 }

@@ -16,6 +16,7 @@ use fleet_api::{Cluster, ClusterRegistration, labels};
 use fleet_runtime::controller::{self, Options};
 use fleet_runtime::{Action, Change, Error, Key, Queue, Services};
 
+use crate::gone::Gone;
 use crate::shell::{Index, Shell, annotation, namespace};
 
 /// The controller's own indexes.
@@ -26,7 +27,7 @@ pub(crate) struct Indexes {
     /// Requests by namespace and client.
     registrations: Index,
     /// Requests that were deleted and whose objects remain.
-    gone: gone::Gone,
+    gone: Gone<ClusterRegistration>,
 }
 
 fn client(namespace: &str, id: &str) -> Option<String> {

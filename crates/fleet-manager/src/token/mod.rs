@@ -4,25 +4,30 @@
 
 mod act;
 mod decide;
+mod gone;
 mod observe;
 mod report;
 
 use std::sync::Arc;
 
-use fleet_api::labels;
+use fleet_api::{ClusterRegistrationToken, labels};
 use fleet_runtime::controller::{self, Options};
-use fleet_runtime::{Action, Error, Key, Queue, Services};
+use fleet_runtime::{Action, Change, Error, Key, Queue, Services};
 
+use crate::gone::Gone;
 use crate::shell::{Shell, annotation};
 
 /// Starts the controller.
 pub(crate) fn start(shell: &Arc<Shell>, services: &mut Services) -> Queue<Key> {
     let queue = Queue::<Key>::default();
-    let add = queue.clone();
-    shell
-        .world
-        .tokens
-        .on(move |change| add.add(Key::of(&**change.object())));
+    let gone = Gone::<ClusterRegistrationToken>::default();
+    let (add, note) = (queue.clone(), gone.clone());
+    shell.world.tokens.on(move |change| {
+        if let Change::Deleted(token) = change {
+            note.note(token.clone());
+        }
+        add.add(Key::of(&**change.object()));
+    });
     let add = queue.clone();
     shell.world.accounts.on(move |change| {
         let account = &**change.object();
@@ -35,14 +40,15 @@ pub(crate) fn start(shell: &Arc<Shell>, services: &mut Services) -> Queue<Key> {
     });
     let (shell, run, shutdown) = (shell.clone(), queue.clone(), services.shutdown());
     services.spawn("token", async move {
-        let call = move |key| reconcile(key, shell.clone());
+        let call = move |key| reconcile(key, shell.clone(), gone.clone());
         controller::run(Options::new("token", 10), run, call, shutdown).await;
         Ok::<(), std::convert::Infallible>(())
     });
     queue
 }
 
-async fn reconcile(key: Key, shell: Arc<Shell>) -> Result<Action, Error> {
+async fn reconcile(key: Key, shell: Arc<Shell>, gone: Gone<ClusterRegistrationToken>) -> Result<Action, Error> {
+    gone::remove(&key, &gone, &shell).await?;
     let Some(token) = shell.world.tokens.mirror().at(&key) else {
         return Ok(Action::AwaitChange);
     };
