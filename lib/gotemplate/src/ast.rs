@@ -35,7 +35,9 @@ impl Source {
 impl Tree {
     /// Whether executing it prints nothing but white space: such a definition never replaces another one.
     pub(crate) fn is_blank(&self) -> bool {
-        self.body.iter().all(|node| matches!(node, Node::Text(text) if text.trim().is_empty()))
+        self.body
+            .iter()
+            .all(|node| matches!(node, Node::Text(text) if text.trim().is_empty()))
     }
 }
 
@@ -95,8 +97,14 @@ pub(crate) enum ExprKind {
     Nil,
     Bool(bool),
     /// The literal, its text, and the float it is where one is expected.
-    Number { value: Number, text: String },
-    Str { value: Rc<str>, text: String },
+    Number {
+        value: Number,
+        text: String,
+    },
+    Str {
+        value: Rc<str>,
+        text: String,
+    },
     /// `.a.b`
     Field(Vec<Rc<str>>),
     /// `$x.a.b`: the variable with its dollar sign, and fields.
@@ -120,7 +128,11 @@ impl Number {
     /// The value where no type is asked for. `None`: the literal does not fit an `int`.
     pub(crate) fn untyped(self) -> Option<Value> {
         match self {
-            Self { written_float: true, float: Some(float), .. } => Some(Value::Float(float)),
+            Self {
+                written_float: true,
+                float: Some(float),
+                ..
+            } => Some(Value::Float(float)),
             Self { int: Some(int), .. } => Some(Value::Int(int)),
             _ => None,
         }
@@ -174,7 +186,12 @@ impl fmt::Display for Command {
 impl fmt::Display for Pipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.declared.is_empty() {
-            write!(f, "{} {} ", self.declared.join(", "), if self.assigns { "=" } else { ":=" })?;
+            write!(
+                f,
+                "{} {} ",
+                self.declared.join(", "),
+                if self.assigns { "=" } else { ":=" }
+            )?;
         }
         for (index, command) in self.commands.iter().enumerate() {
             if index > 0 {

@@ -21,7 +21,12 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         // Twenty million steps take some seconds; the stack of `stack::STACK` bytes holds the depth several times over.
-        Self { steps: 20_000_000, text: 32 << 20, total: 1 << 30, depth: 10_000 }
+        Self {
+            steps: 20_000_000,
+            text: 32 << 20,
+            total: 1 << 30,
+            depth: 10_000,
+        }
     }
 }
 
@@ -35,7 +40,11 @@ pub(crate) struct Budget {
 
 impl Budget {
     pub(crate) fn new(limits: Limits) -> Self {
-        Self { limits, steps: 0, made: 0 }
+        Self {
+            limits,
+            steps: 0,
+            made: 0,
+        }
     }
 
     pub(crate) fn limits(&self) -> &Limits {
@@ -45,7 +54,10 @@ impl Budget {
     pub(crate) fn step(&mut self, count: u64) -> Result<(), Failure> {
         self.steps = self.steps.saturating_add(count);
         if self.steps > self.limits.steps {
-            return Err(Failure::Limit(format!("the template takes more than {} steps", self.limits.steps)));
+            return Err(Failure::Limit(format!(
+                "the template takes more than {} steps",
+                self.limits.steps
+            )));
         }
         Ok(())
     }
@@ -53,11 +65,17 @@ impl Budget {
     /// Accounts for `bytes` that are about to be made.
     pub(crate) fn text(&mut self, bytes: usize) -> Result<(), Failure> {
         if bytes > self.limits.text {
-            return Err(Failure::Limit(format!("a text of more than {} bytes", self.limits.text)));
+            return Err(Failure::Limit(format!(
+                "a text of more than {} bytes",
+                self.limits.text
+            )));
         }
         self.made = self.made.saturating_add(bytes as u64);
         if self.made > self.limits.total {
-            return Err(Failure::Limit(format!("the template makes more than {} bytes", self.limits.total)));
+            return Err(Failure::Limit(format!(
+                "the template makes more than {} bytes",
+                self.limits.total
+            )));
         }
         self.step(bytes as u64 / 64)
     }

@@ -9,15 +9,21 @@ use crate::print;
 use crate::value::{List, MapType, Value, Width};
 
 const TABLE: &[(&str, &str, Native)] = &[
-    ("print", "a*", |machine, args| Ok(print::sprint(args, machine.text_limit())?.into())),
-    ("println", "a*", |machine, args| Ok(print::sprintln(args, machine.text_limit())?.into())),
+    ("print", "a*", |machine, args| {
+        Ok(print::sprint(args, machine.text_limit())?.into())
+    }),
+    ("println", "a*", |machine, args| {
+        Ok(print::sprintln(args, machine.text_limit())?.into())
+    }),
     ("printf", "sa*", |machine, args| {
         let format = args.first().and_then(Value::as_str).unwrap_or("");
         Ok(print::sprintf(format, args.get(1..).unwrap_or(&[]), machine.text_limit())?.into())
     }),
     ("html", "a*", |machine, args| Ok(html(&text_of(machine, args)?).into())),
     ("js", "a*", |machine, args| Ok(js(&text_of(machine, args)?).into())),
-    ("urlquery", "a*", |machine, args| Ok(query_escape(&text_of(machine, args)?).into())),
+    ("urlquery", "a*", |machine, args| {
+        Ok(query_escape(&text_of(machine, args)?).into())
+    }),
     ("len", "r", len),
     ("index", "rr*", index),
     ("slice", "rr*", slice),
@@ -103,7 +109,10 @@ fn position(index: &Value, limit: usize, name: &str) -> Result<usize, Failure> {
         if index.is_nil() {
             return Err(Failure::new(format!("cannot {name} slice/array with nil")));
         }
-        return Err(Failure::new(format!("cannot {name} slice/array with type {}", index.type_name())));
+        return Err(Failure::new(format!(
+            "cannot {name} slice/array with type {}",
+            index.type_name()
+        )));
     };
     usize::try_from(number)
         .ok()
@@ -130,20 +139,29 @@ fn index(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
             }
             Value::List(list) => {
                 // A negative or too large index is out of range; an index that is no integer is worse.
-                let at = position(step, gone(list.len()).or_else(|failure| step.as_integer().map_or(Ok(0), |_| Err(failure)))?, "index")?;
+                let at = position(
+                    step,
+                    gone(list.len()).or_else(|failure| step.as_integer().map_or(Ok(0), |_| Err(failure)))?,
+                    "index",
+                )?;
                 list.get(at).ok_or_else(|| out_of_range(step))?
             }
             Value::Map(map) => {
                 let key = key_of(step)?;
-                map.get(key).unwrap_or(if map.kind() == MapType::Str { Value::str("") } else { Value::Nil })
+                map.get(key).unwrap_or(if map.kind() == MapType::Str {
+                    Value::str("")
+                } else {
+                    Value::Nil
+                })
             }
-            Value::Object(object) if object.kind() == Kind::Map => {
-                object.field(key_of(step)?).unwrap_or(Value::Nil)
-            }
+            Value::Object(object) if object.kind() == Kind::Map => object.field(key_of(step)?).unwrap_or(Value::Nil),
             Value::Object(object) if object.kind() == Kind::Slice => {
                 let entries = object.entries();
                 let at = position(step, entries.len(), "index")?;
-                entries.get(at).map(|(_, value)| value.clone()).ok_or_else(|| out_of_range(step))?
+                entries
+                    .get(at)
+                    .map(|(_, value)| value.clone())
+                    .ok_or_else(|| out_of_range(step))?
             }
             other => return Err(Failure::new(format!("can't index item of type {}", other.type_name()))),
         };
@@ -159,7 +177,10 @@ fn key_of(key: &Value) -> Result<&str, Failure> {
     match key {
         Value::Str(text) => Ok(text),
         Value::Missing | Value::Nil => Err("value is nil; should be of type string".into()),
-        other => Err(Failure::new(format!("value has type {}; should be string", other.type_name()))),
+        other => Err(Failure::new(format!(
+            "value has type {}; should be string",
+            other.type_name()
+        ))),
     }
 }
 

@@ -13,12 +13,16 @@ use crate::value::Value;
 
 const TABLE: &[(&str, &str, Native)] = &[
     ("eq", "rr*", equal),
-    ("ne", "rr", |machine, args| equal(machine, args).map(|result| Value::Bool(!result.truth()))),
+    ("ne", "rr", |machine, args| {
+        equal(machine, args).map(|result| Value::Bool(!result.truth()))
+    }),
     ("lt", "rr", |_, args| ordered(args, Ordering::is_lt)),
     ("le", "rr", |_, args| ordered(args, Ordering::is_le)),
     ("gt", "rr", |_, args| ordered(args, Ordering::is_gt)),
     ("ge", "rr", |_, args| ordered(args, Ordering::is_ge)),
-    ("not", "r", |_, args| Ok(Value::Bool(!args.first().is_some_and(Value::truth)))),
+    ("not", "r", |_, args| {
+        Ok(Value::Bool(!args.first().is_some_and(Value::truth)))
+    }),
     // Evaluated by the machine, which stops at the first argument that decides.
     ("and", "rr*", |_, _| Ok(Value::Missing)),
     ("or", "rr*", |_, _| Ok(Value::Missing)),
@@ -90,7 +94,8 @@ fn equals(left: &Value, right: &Value) -> Result<bool, Failure> {
             if left.is_nil() || right.is_nil() {
                 return Ok(left.is_nil() == right.is_nil());
             }
-            let shown = |value: &Value| print::shown(value);
+            // Go formats the value with `%s`, which shows in the numbers.
+            let shown = |value: &Value| print::sprintf("%s", std::slice::from_ref(value), 10_000).unwrap_or_default();
             if left.type_name() != right.type_name() {
                 return Err(Failure::new(format!(
                     "non-comparable types {}: {}, {}: {}",
@@ -100,7 +105,11 @@ fn equals(left: &Value, right: &Value) -> Result<bool, Failure> {
                     shown(right)
                 )));
             }
-            Err(Failure::new(format!("non-comparable type {}: {}", shown(left), left.type_name())))
+            Err(Failure::new(format!(
+                "non-comparable type {}: {}",
+                shown(left),
+                left.type_name()
+            )))
         }
     }
 }

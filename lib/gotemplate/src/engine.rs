@@ -43,7 +43,10 @@ impl<'a> Engine<'a> {
     /// Other delimiters.
     #[must_use]
     pub fn delims(mut self, left: &str, right: &str) -> Self {
-        self.delims = Delims { left: left.into(), right: right.into() };
+        self.delims = Delims {
+            left: left.into(),
+            right: right.into(),
+        };
         self
     }
 
@@ -105,8 +108,13 @@ impl<'a> Engine<'a> {
             })
         };
         std::thread::scope(|scope| {
-            let thread = std::thread::Builder::new().name("template".into()).stack_size(STACK).spawn_scoped(scope, body);
-            let stopped = || Error::Template { message: "the execution's thread stopped".into() };
+            let thread = std::thread::Builder::new()
+                .name("template".into())
+                .stack_size(STACK)
+                .spawn_scoped(scope, body);
+            let stopped = || Error::Template {
+                message: "the execution's thread stopped".into(),
+            };
             match thread {
                 Ok(handle) => handle.join().unwrap_or_else(|_| Err(stopped())),
                 Err(_) => Err(stopped()),

@@ -14,7 +14,10 @@ pub enum Error {
         message: String,
     },
     /// The execution stopped at a node.
-    #[error("template: {location}: executing \"{template}\" at <{context}>: {message}{}", nested(inner))]
+    #[error(
+        "template: {location}: executing \"{template}\" at <{context}>: {message}{}",
+        nested(inner)
+    )]
     Execute {
         /// `NAME:LINE:COL`; the name is that of the file the node stands in.
         location: String,

@@ -39,7 +39,9 @@ impl Machine<'_> {
         let value = value.unwrap_or_default();
         for name in &pipe.declared {
             if pipe.assigns {
-                self.assign(name, value.clone().into());
+                if !self.assign(name, value.clone().into()) {
+                    return Err(self.fail(format!("undefined variable: {name}")));
+                }
             } else {
                 self.declare(name, value.clone());
             }
@@ -54,9 +56,7 @@ impl Machine<'_> {
         };
         match &first.kind {
             ExprKind::Field(_) | ExprKind::Chain(..) => self.operand(dot, first, &command.args[1..], last),
-            ExprKind::Variable(_, names) if !names.is_empty() => {
-                self.operand(dot, first, &command.args[1..], last)
-            }
+            ExprKind::Variable(_, names) if !names.is_empty() => self.operand(dot, first, &command.args[1..], last),
             ExprKind::Function(name) => {
                 self.stand(At::Expr(Rc::clone(first)));
                 let at = At::Command(Rc::clone(command));
@@ -101,23 +101,28 @@ impl Machine<'_> {
                 let Some(slot) = self.variable(name) else {
                     return Err(self.fail(format!("undefined variable: {name}")));
                 };
-                if names.is_empty() { Ok(slot) } else { self.fields(dot, slot, expr, names, (args, last)) }
+                if names.is_empty() {
+                    Ok(slot)
+                } else {
+                    self.fields(dot, slot, expr, names, (args, last))
+                }
             }
-            ExprKind::Function(name) => {
-                self.function(dot, name, At::Expr(Rc::clone(expr)), args, last).map(Slot::from)
-            }
+            ExprKind::Function(name) => self
+                .function(dot, name, At::Expr(Rc::clone(expr)), args, last)
+                .map(Slot::from),
             ExprKind::Pipe(pipe) => self.pipeline(dot, pipe).map(Slot::from),
             ExprKind::Chain(inner, names) => {
                 if matches!(inner.kind, ExprKind::Nil) {
                     return Err(self.fail("indirection through explicit nil"));
                 }
                 let value = self.argument(dot, Param::Raw, inner)?;
-                self.stand(At::Expr(Rc::clone(expr)));
+                // Go stands at the last part of the inner expression then.
                 self.fields(dot, value.into(), expr, names, (args, last))
             }
         }
     }
 
+    /// Follows a path of names; the machine stands where it should for errors.
     fn fields(
         &mut self,
         dot: &Slot,
@@ -153,11 +158,16 @@ impl Machine<'_> {
             Value::Nil => Err(self.fail(format!("nil pointer evaluating interface {{}}.{name}"))),
             Value::Object(object) => {
                 if let Some(signature) = object.method(name) {
-                    let callee = Callee { name, at: At::Expr(Rc::clone(expr)), signature: &signature };
+                    let callee = Callee {
+                        name,
+                        at: At::Expr(Rc::clone(expr)),
+                        signature: &signature,
+                    };
                     let args = self.arguments(dot, &callee, args, last)?;
-                    self.stand(At::Expr(Rc::clone(expr)));
+                    let before = self.standing();
+                    self.stand(callee.at);
                     let result = object.call(self, name, &args);
-                    return self.finish(name, result).map(Slot::from);
+                    return self.finish(name, result, before).map(Slot::from);
                 }
                 match (object.field(name), object.kind()) {
                     (_, Kind::Map) if has_arguments => {
@@ -169,7 +179,12 @@ impl Machine<'_> {
                     (Some(value), _) => Ok(value.into()),
                     (None, Kind::Map) => self.absent(name, Value::Nil),
                     (None, _) => {
-                        Err(self.fail(format!("can't evaluate field {name} in type {}", object.type_name())))
+                        let type_name = if receiver.boxed {
+                            "interface {}".into()
+                        } else {
+                            object.type_name()
+                        };
+                        Err(self.fail(format!("can't evaluate field {name} in type {type_name}")))
                     }
                 }
             }
@@ -178,14 +193,24 @@ impl Machine<'_> {
                     return Err(self.fail(format!("{name} is not a method but has arguments")));
                 }
                 match map.get(name) {
-                    Some(Value::Missing) => Ok(Slot { value: Value::Nil, boxed: true }),
-                    Some(value) => Ok(Slot { value, boxed: map.kind() != MapType::Str }),
+                    Some(Value::Missing) => Ok(Slot {
+                        value: Value::Nil,
+                        boxed: true,
+                    }),
+                    Some(value) => Ok(Slot {
+                        value,
+                        boxed: map.kind() != MapType::Str,
+                    }),
                     None if map.kind() == MapType::Str => self.absent(name, Value::str("")),
                     None => self.absent(name, Value::Nil),
                 }
             }
             other => {
-                let type_name = if receiver.boxed { "interface {}".into() } else { other.type_name() };
+                let type_name = if receiver.boxed {
+                    "interface {}".into()
+                } else {
+                    other.type_name()
+                };
                 Err(self.fail(format!("can't evaluate field {name} in type {type_name}")))
             }
         }
@@ -194,7 +219,10 @@ impl Machine<'_> {
     fn absent(&self, name: &str, zero: Value) -> Step<Slot> {
         match self.missing {
             MissingKey::Default => Ok(Value::Missing.into()),
-            MissingKey::Zero => Ok(Slot { value: zero, boxed: true }),
+            MissingKey::Zero => Ok(Slot {
+                value: zero,
+                boxed: true,
+            }),
             MissingKey::Error => Err(self.fail(format!("map has no entry for key {}", quote::quote(name)))),
         }
     }
@@ -203,22 +231,38 @@ impl Machine<'_> {
         let Some(function) = self.functions.find(name) else {
             return Err(self.fail(format!("{} is not a defined function", quote::quote(name))));
         };
-        let callee = Callee { name, at: at.clone(), signature: &function.signature };
+        let callee = Callee {
+            name,
+            at: at.clone(),
+            signature: &function.signature,
+        };
         if name == "and" || name == "or" {
             return self.short_circuit(dot, &callee, args, last);
         }
         let values = self.arguments(dot, &callee, args, last)?;
         self.charge(values.iter().map(cost).sum())?;
+        let before = self.standing();
         self.stand(at.clone());
+        if name == "call" {
+            if let Some(other) = values
+                .first()
+                .filter(|value| !matches!(value, Value::Object(_)) && !value.is_nil())
+            {
+                let shown = args.first().map(ToString::to_string).unwrap_or_default();
+                let message = format!("non-function {shown} of type {}", other.type_name());
+                return Err(self.call_failed(name, Failure::new(message)));
+            }
+        }
         let result = match &function.body {
             Body::Native(native) => native(self, &values),
             Body::Closure(closure) => closure(self, &values),
         };
         self.stand(at);
-        self.finish(name, result)
+        self.finish(name, result, before)
     }
 
-    fn finish(&mut self, name: &str, result: Result<Value, Failure>) -> Step<Value> {
+    /// The machine stands at the call only if that failed; else where its last argument left it.
+    fn finish(&mut self, name: &str, result: Result<Value, Failure>, before: At) -> Step<Value> {
         let value = result.map_err(|failure| self.call_failed(name, failure))?;
         let made = match &value {
             Value::Str(text) => text.len(),
@@ -226,7 +270,10 @@ impl Machine<'_> {
             Value::Map(map) => map.len() * 32,
             _ => 0,
         };
-        self.budget.text(made).map_err(|failure| self.call_failed(name, failure))?;
+        self.budget
+            .text(made)
+            .map_err(|failure| self.call_failed(name, failure))?;
+        self.stand(before);
         Ok(value)
     }
 
@@ -254,7 +301,9 @@ impl Machine<'_> {
         let name = callee.name;
         if callee.signature.rest.is_some() {
             if given < fixed {
-                return Err(self.fail(format!("wrong number of args for {name}: want at least {fixed} got {written}")));
+                return Err(self.fail(format!(
+                    "wrong number of args for {name}: want at least {fixed} got {written}"
+                )));
             }
         } else if given != fixed {
             return Err(self.fail(format!("wrong number of args for {name}: want {fixed} got {given}")));
@@ -271,7 +320,13 @@ impl Machine<'_> {
     ) -> Step<Vec<Value>> {
         self.count(callee, args.len(), last.is_some())?;
         let param = |index: usize| {
-            callee.signature.params.get(index).copied().or(callee.signature.rest).unwrap_or(Param::Any)
+            callee
+                .signature
+                .params
+                .get(index)
+                .copied()
+                .or(callee.signature.rest)
+                .unwrap_or(Param::Any)
         };
         let mut values = Vec::with_capacity(args.len() + 1);
         for (index, arg) in args.iter().enumerate() {
@@ -280,7 +335,6 @@ impl Machine<'_> {
         if let Some(last) = last {
             values.push(self.fit(last, param(args.len()))?);
         }
-        self.stand(callee.at.clone());
         Ok(values)
     }
 
@@ -311,11 +365,17 @@ impl Machine<'_> {
                 return Ok(Value::Str(Rc::clone(value)));
             }
             (Param::Any | Param::Raw, ExprKind::Number { value, text }) => {
-                return value.untyped().ok_or_else(|| self.fail(format!("{text} overflows int")));
+                return value
+                    .untyped()
+                    .ok_or_else(|| self.fail(format!("{text} overflows int")));
             }
             (Param::Int | Param::Int64, ExprKind::Number { value, .. }) => {
                 if let Some(int) = value.int {
-                    return Ok(if param == Param::Int { Value::Int(int) } else { Value::Int64(int) });
+                    return Ok(if param == Param::Int {
+                        Value::Int(int)
+                    } else {
+                        Value::Int64(int)
+                    });
                 }
                 "integer"
             }
@@ -378,4 +438,3 @@ fn cost(value: &Value) -> u64 {
         _ => 0,
     }
 }
-

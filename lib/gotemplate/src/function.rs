@@ -176,7 +176,10 @@ impl<'a> Functions<'a> {
     }
 
     fn insert(&mut self, name: &str, signature: &str, body: Body<'a>) {
-        let function = Function { signature: Signature::short(signature), body };
+        let function = Function {
+            signature: Signature::short(signature),
+            body,
+        };
         self.table.insert(name.to_owned(), Arc::new(function));
     }
 }

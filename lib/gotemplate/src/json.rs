@@ -31,6 +31,36 @@ pub fn from_json(json: &Json) -> Value {
     }
 }
 
+/// Reads JSON text; errors are in the words of Go's decoder.
+///
+/// # Errors
+/// The text is not JSON.
+pub fn parse(text: &str) -> Result<Json, String> {
+    serde_json::from_str(text).map_err(|error| {
+        if error.is_eof() {
+            return "unexpected end of JSON input".into();
+        }
+        let line = text.split('\n').nth(error.line().saturating_sub(1)).unwrap_or("");
+        let before = error.column().saturating_sub(1);
+        let found = line.as_bytes().get(before).map_or(' ', |byte| char::from(*byte));
+        let reason = error.to_string();
+        let context = if reason.starts_with("key must be a string") {
+            "looking for beginning of object key string"
+        } else if reason.starts_with("expected `,` or `}`") {
+            "after object key:value pair"
+        } else if reason.starts_with("expected `,` or `]`") {
+            "after array element"
+        } else if reason.starts_with("expected `:`") {
+            "after object key"
+        } else if reason.starts_with("trailing characters") {
+            "after top-level value"
+        } else {
+            "looking for beginning of value"
+        };
+        format!("invalid character '{found}' {context}")
+    })
+}
+
 /// JSON data for a template value. A float that is a whole number becomes an integer where it fits, as in Go's JSON.
 ///
 /// # Errors
@@ -58,13 +88,22 @@ impl Converter {
             Value::Int(number) | Value::Int64(number) | Value::Sized(_, number) => Json::from(*number),
             Value::Uint(number) => Json::from(*number),
             Value::Float(number) => goyaml::number::from_f64(*number).ok_or_else(|| {
-                Failure::new(format!("json: unsupported value: {}", crate::number::general(*number, None)))
+                Failure::new(format!(
+                    "json: unsupported value: {}",
+                    crate::number::general(*number, None)
+                ))
             })?,
             Value::Str(text) => Json::String(text.to_string()),
             Value::List(list) if list.element() == Element::Byte => {
-                let bytes: Vec<u8> =
-                    list.to_vec().iter().filter_map(|item| u8::try_from(item.as_integer()?).ok()).collect();
-                Json::String(base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes))
+                let bytes: Vec<u8> = list
+                    .to_vec()
+                    .iter()
+                    .filter_map(|item| u8::try_from(item.as_integer()?).ok())
+                    .collect();
+                Json::String(base64::Engine::encode(
+                    &base64::engine::general_purpose::STANDARD,
+                    bytes,
+                ))
             }
             Value::List(list) => self.list(list, depth)?,
             Value::Map(map) => {
@@ -93,6 +132,11 @@ impl Converter {
 
     fn list(&mut self, list: &List, depth: usize) -> Result<Json, Failure> {
         let items = list.to_vec();
-        Ok(Json::Array(items.iter().map(|item| self.value(item, depth + 1)).collect::<Result<_, _>>()?))
+        Ok(Json::Array(
+            items
+                .iter()
+                .map(|item| self.value(item, depth + 1))
+                .collect::<Result<_, _>>()?,
+        ))
     }
 }

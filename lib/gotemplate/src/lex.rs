@@ -65,7 +65,7 @@ impl Token {
         match self.kind {
             Kind::End => "EOF".into(),
             Kind::Error => self.text.clone(),
-            Kind::Keyword(_) => format!("<{}>", self.text),
+            Kind::Keyword(_) | Kind::Dot => format!("<{}>", self.text),
             _ if self.text.len() > 10 => {
                 let cut: String = self.text.chars().take(10).collect();
                 format!("{}...", crate::quote::quote(&cut))
@@ -84,13 +84,24 @@ pub(crate) struct Delims {
 
 impl Default for Delims {
     fn default() -> Self {
-        Self { left: "{{".into(), right: "}}".into() }
+        Self {
+            left: "{{".into(),
+            right: "}}".into(),
+        }
     }
 }
 
 /// Reads all tokens of `input`; the last one is `End` or `Error`.
 pub(crate) fn tokens(input: &str, delims: &Delims) -> Vec<Token> {
-    let mut lexer = Lexer { input, delims, pos: 0, counted: 0, line: 1, out: Vec::new(), parens: 0 };
+    let mut lexer = Lexer {
+        input,
+        delims,
+        pos: 0,
+        counted: 0,
+        line: 1,
+        out: Vec::new(),
+        parens: 0,
+    };
     if let Err(message) = lexer.run() {
         let pos = lexer.pos.min(input.len());
         lexer.push_text(Kind::Error, pos, message);
@@ -125,7 +136,13 @@ impl<'t> Lexer<'t> {
             self.counted = pos;
             return self.line;
         }
-        1 + self.input.get(..pos).unwrap_or("").bytes().filter(|byte| *byte == b'\n').count()
+        1 + self
+            .input
+            .get(..pos)
+            .unwrap_or("")
+            .bytes()
+            .filter(|byte| *byte == b'\n')
+            .count()
     }
 
     fn push_text(&mut self, kind: Kind, pos: usize, text: String) {
@@ -207,7 +224,8 @@ impl<'t> Lexer<'t> {
                 return Some((2 + self.delims.right.len(), true));
             }
         }
-        rest.starts_with(self.delims.right.as_str()).then_some((self.delims.right.len(), false))
+        rest.starts_with(self.delims.right.as_str())
+            .then_some((self.delims.right.len(), false))
     }
 
     fn action(&mut self) -> Step<()> {
@@ -238,7 +256,10 @@ impl<'t> Lexer<'t> {
             ' ' | '\t' | '\r' | '\n' => {
                 let mut len = rest.len() - rest.trim_start_matches(SPACES).len();
                 // A space before a trimming delimiter belongs to the delimiter.
-                if rest[len..].strip_prefix('-').is_some_and(|tail| tail.starts_with(self.delims.right.as_str())) {
+                if rest[len..]
+                    .strip_prefix('-')
+                    .is_some_and(|tail| tail.starts_with(self.delims.right.as_str()))
+                {
                     len -= 1;
                     if len == 0 {
                         return Ok(());
@@ -305,7 +326,10 @@ impl<'t> Lexer<'t> {
             ',' => self.push(Kind::Comma, 1),
             first if first.is_ascii_graphic() => self.push(Kind::Other, 1),
             first => {
-                return Err(format!("unrecognized character in action: {}", crate::quote::code_point(first)));
+                return Err(format!(
+                    "unrecognized character in action: {}",
+                    crate::quote::code_point(first)
+                ));
             }
         }
         Ok(())

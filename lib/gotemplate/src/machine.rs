@@ -94,7 +94,10 @@ impl<'a> Machine<'a> {
             templates: Rc::new(Templates::default()),
             set: String::new(),
             running: Rc::from(""),
-            source: Rc::new(Source { name: String::new(), text: String::new() }),
+            source: Rc::new(Source {
+                name: String::new(),
+                text: String::new(),
+            }),
             at: At::Nothing,
             variables: Vec::new(),
             out: String::new(),
@@ -109,7 +112,10 @@ impl<'a> Machine<'a> {
     /// The text is no template.
     pub fn parse(&mut self, name: &str, text: &str) -> Result<(), Error> {
         let functions = Rc::clone(&self.functions);
-        let rules = Rules { delims: &self.delims, known_function: &|function| functions.contains(function) };
+        let rules = Rules {
+            delims: &self.delims,
+            known_function: &|function| functions.contains(function),
+        };
         for tree in parse::parse(name, text, &rules)? {
             self.templates.add(tree);
         }
@@ -139,7 +145,9 @@ impl<'a> Machine<'a> {
         let Some(tree) = self.templates.find(name) else {
             // Go names the set after the template that all others were parsed into.
             let set = quote::quote(&self.set);
-            return Err(Error::Template { message: format!("no template {} associated with template {set}", quote::quote(name)) });
+            return Err(Error::Template {
+                message: format!("no template {} associated with template {set}", quote::quote(name)),
+            });
         };
         let running = std::mem::replace(&mut self.running, Rc::clone(&tree.name));
         let source = std::mem::replace(&mut self.source, Rc::clone(&tree.source));
@@ -221,10 +229,15 @@ impl<'a> Machine<'a> {
     fn limit(&self, failure: Failure) -> Error {
         match failure {
             Failure::Template(error) => *error,
-            Failure::Message(message) | Failure::Raised(message) | Failure::Limit(message) => {
-                Error::Limit { name: self.running.to_string(), message }
-            }
+            Failure::Message(message) | Failure::Raised(message) | Failure::Limit(message) => Error::Limit {
+                name: self.running.to_string(),
+                message,
+            },
         }
+    }
+
+    pub(crate) fn standing(&self) -> At {
+        self.at.clone()
     }
 
     pub(crate) fn stand(&mut self, at: At) {
@@ -249,11 +262,20 @@ impl<'a> Machine<'a> {
 
     fn stopped(&self, message: String, by_function: bool, inner: Option<Box<Error>>) -> Box<Error> {
         let Some((pos, context)) = self.place() else {
-            return Box::new(Error::Template { message: format!("{}: {message}", self.running) });
+            return Box::new(Error::Template {
+                message: format!("{}: {message}", self.running),
+            });
         };
         let location = self.source.location(pos);
         let template = self.running.to_string();
-        Box::new(Error::Execute { location, template, context, message, by_function, inner })
+        Box::new(Error::Execute {
+            location,
+            template,
+            context,
+            message,
+            by_function,
+            inner,
+        })
     }
 
     /// Turns a function's failure into the error of its call.
@@ -271,7 +293,9 @@ impl<'a> Machine<'a> {
     }
 
     fn raised(&self, message: String) -> Box<Error> {
-        let location = self.place().map_or_else(|| self.running.to_string(), |(pos, _)| self.source.location(pos));
+        let location = self
+            .place()
+            .map_or_else(|| self.running.to_string(), |(pos, _)| self.source.location(pos));
         Box::new(Error::Raised { location, message })
     }
 
@@ -283,7 +307,10 @@ impl<'a> Machine<'a> {
         self.depth += 1;
         if self.depth > self.budget.limits().depth {
             let message = format!("nesting exceeds {} levels", self.budget.limits().depth);
-            return Err(Box::new(Error::Limit { name: self.running.to_string(), message }));
+            return Err(Box::new(Error::Limit {
+                name: self.running.to_string(),
+                message,
+            }));
         }
         Ok(())
     }
@@ -293,26 +320,39 @@ impl<'a> Machine<'a> {
     }
 
     pub(crate) fn variable(&self, name: &str) -> Option<Slot> {
-        self.variables.iter().rev().find(|(known, _)| &**known == name).map(|(_, slot)| slot.clone())
+        self.variables
+            .iter()
+            .rev()
+            .find(|(known, _)| &**known == name)
+            .map(|(_, slot)| slot.clone())
     }
 
     pub(crate) fn declare(&mut self, name: &Rc<str>, value: Value) {
         self.variables.push((Rc::clone(name), value.into()));
     }
 
-    pub(crate) fn assign(&mut self, name: &str, slot: Slot) {
-        if let Some((_, old)) = self.variables.iter_mut().rev().find(|(known, _)| &**known == name) {
+    /// Sets a variable; false if there is none of that name.
+    pub(crate) fn assign(&mut self, name: &str, slot: Slot) -> bool {
+        let found = self.variables.iter_mut().rev().find(|(known, _)| &**known == name);
+        let known = found.is_some();
+        if let Some((_, old)) = found {
             *old = slot;
         }
+        known
     }
 
     fn write(&mut self, text: &str) -> Result<(), Box<Error>> {
         let grown = self.out.len() + text.len();
         if grown > self.budget.limits().text {
             let message = format!("the output is longer than {} bytes", self.budget.limits().text);
-            return Err(Box::new(Error::Limit { name: self.running.to_string(), message }));
+            return Err(Box::new(Error::Limit {
+                name: self.running.to_string(),
+                message,
+            }));
         }
-        self.budget.text(text.len()).map_err(|failure| Box::new(self.limit(failure)))?;
+        self.budget
+            .text(text.len())
+            .map_err(|failure| Box::new(self.limit(failure)))?;
         self.out.push_str(text);
         Ok(())
     }
@@ -331,7 +371,11 @@ impl<'a> Machine<'a> {
             Node::Text(text) => Ok(self.write(text)?),
             Node::Action(pipe) => {
                 let value = self.pipeline(dot, pipe)?;
-                if pipe.declared.is_empty() { Ok(self.print(&value)?) } else { Ok(()) }
+                if pipe.declared.is_empty() {
+                    Ok(self.print(&value)?)
+                } else {
+                    Ok(())
+                }
             }
             Node::If(branch) | Node::With(branch) => self.condition(dot, branch),
             Node::Range(branch) => self.range(dot, branch),
@@ -344,7 +388,11 @@ impl<'a> Machine<'a> {
     fn print(&mut self, value: &Value) -> Result<(), Box<Error>> {
         if let Value::Object(object) = value {
             if object.kind() == Kind::Func {
-                return Err(self.fail(format!("can't print {} of type {}", print::shown(value), object.type_name())));
+                return Err(self.fail(format!(
+                    "can't print {} of type {}",
+                    print::shown(value),
+                    object.type_name()
+                )));
             }
         }
         if let Value::Str(text) = value {
@@ -359,7 +407,11 @@ impl<'a> Machine<'a> {
         let scope = self.variables.len();
         let value = self.pipeline(dot, &branch.pipe)?;
         let result = if value.truth() {
-            if branch.word == "with" { self.list(&value.into(), &branch.body) } else { self.list(dot, &branch.body) }
+            if branch.word == "with" {
+                self.list(&value.into(), &branch.body)
+            } else {
+                self.list(dot, &branch.body)
+            }
         } else {
             branch.otherwise.as_ref().map_or(Ok(()), |nodes| self.list(dot, nodes))
         };
@@ -370,7 +422,9 @@ impl<'a> Machine<'a> {
     fn template(&mut self, dot: &Slot, call: &Rc<Call>) -> Result<(), Stop> {
         self.stand(At::Call(Rc::clone(call)));
         let Some(tree) = self.templates.find(&call.name) else {
-            return Err(self.fail(format!("template {} not defined", quote::quote(&call.name))).into());
+            return Err(self
+                .fail(format!("template {} not defined", quote::quote(&call.name)))
+                .into());
         };
         let dot = match &call.pipe {
             Some(pipe) => self.pipeline(dot, pipe)?,
@@ -416,7 +470,9 @@ impl<'a> Machine<'a> {
                 }))
             }
             Value::Map(map) => Box::new(
-                map.to_vec().into_iter().map(|(key, value)| (Value::Str(key), Slot { value, boxed: true })),
+                map.to_vec()
+                    .into_iter()
+                    .map(|(key, value)| (Value::Str(key), Slot { value, boxed: true })),
             ),
             Value::Int(count) => Box::new((0..*count).map(|index| (Value::Int(index), Value::Int(index).into()))),
             Value::Int64(count) => Box::new((0..*count).map(|index| (Value::Int64(index), Value::Int64(index).into()))),

@@ -13,7 +13,11 @@ pub(crate) fn general(number: f64, precision: Option<usize>) -> String {
     };
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    let mantissa = if mantissa.contains('.') { mantissa.trim_end_matches('0').trim_end_matches('.') } else { mantissa };
+    let mantissa = if mantissa.contains('.') {
+        mantissa.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        mantissa
+    };
     let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
     let count = i32::try_from(digits.len()).unwrap_or(i32::MAX);
     // `strconv` decides the shortest form as if six digits had been asked for.
@@ -45,7 +49,11 @@ pub(crate) fn scientific(number: f64, precision: usize) -> String {
     let text = format!("{number:.precision$e}");
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    format!("{mantissa}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
+    format!(
+        "{mantissa}e{}{:02}",
+        if exponent < 0 { '-' } else { '+' },
+        exponent.abs()
+    )
 }
 
 /// `%f`
@@ -57,7 +65,9 @@ fn special(number: f64) -> Option<String> {
     if number.is_nan() {
         return Some("NaN".into());
     }
-    number.is_infinite().then(|| if number > 0.0 { "+Inf".into() } else { "-Inf".into() })
+    number
+        .is_infinite()
+        .then(|| if number > 0.0 { "+Inf".into() } else { "-Inf".into() })
 }
 
 /// A `time.Duration` in nanoseconds as its `String` method prints it: `1h30m0s`, `1.5s`, `2ms`.
@@ -70,7 +80,11 @@ pub fn duration(nanos: i64) -> String {
     let fraction = |value: u64, unit: u64| {
         let digits = format!("{:0width$}", value % unit, width = unit.ilog10() as usize);
         let digits = digits.trim_end_matches('0');
-        if digits.is_empty() { (value / unit).to_string() } else { format!("{}.{digits}", value / unit) }
+        if digits.is_empty() {
+            (value / unit).to_string()
+        } else {
+            format!("{}.{digits}", value / unit)
+        }
     };
     match total {
         0..1_000 => format!("{sign}{total}ns"),
@@ -103,10 +117,14 @@ pub fn parse_duration(text: &str) -> Option<i64> {
     let mut total = 0f64;
     let mut whole = 0i128;
     while !rest.is_empty() {
-        let len = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let len = rest
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap_or(rest.len());
         let digits = &rest[..len];
         rest = &rest[len..];
-        let unit_len = rest.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(rest.len());
+        let unit_len = rest
+            .find(|c: char| c.is_ascii_digit() || c == '.')
+            .unwrap_or(rest.len());
         let unit: i128 = match &rest[..unit_len] {
             "ns" => 1,
             "us" | "µs" | "μs" => 1_000,

@@ -21,7 +21,10 @@ pub(crate) struct Rules<'r> {
 
 /// Parses `text`; the last tree is that of the text itself, under `name`.
 pub(crate) fn parse(name: &str, text: &str, rules: &Rules<'_>) -> Result<Vec<Tree>, Error> {
-    let source = Rc::new(Source { name: name.to_owned(), text: text.to_owned() });
+    let source = Rc::new(Source {
+        name: name.to_owned(),
+        text: text.to_owned(),
+    });
     let mut parser = Parser {
         tokens: lex::tokens(text, rules.delims),
         next: 0,
@@ -35,7 +38,11 @@ pub(crate) fn parse(name: &str, text: &str, rules: &Rules<'_>) -> Result<Vec<Tre
     };
     match parser.file() {
         Ok(body) => {
-            parser.add(Tree { name: Rc::from(name), source, body })?;
+            parser.add(Tree {
+                name: Rc::from(name),
+                source,
+                body,
+            })?;
             Ok(parser.trees)
         }
         Err(message) => Err(parser.error(message)),
@@ -64,8 +71,15 @@ enum Stop {
 
 impl Parser<'_> {
     fn error(&self, message: String) -> Error {
-        let line = self.tokens.get(self.next.saturating_sub(1)).map_or(1, |token| token.line);
-        Error::Parse { name: self.source.name.clone(), line, message }
+        let line = self
+            .tokens
+            .get(self.next.saturating_sub(1))
+            .map_or(1, |token| token.line);
+        Error::Parse {
+            name: self.source.name.clone(),
+            line,
+            message,
+        }
     }
 
     fn add(&mut self, tree: Tree) -> Result<(), Error> {
@@ -73,7 +87,7 @@ impl Parser<'_> {
             if old.is_blank() {
                 *old = tree;
             } else if !tree.is_blank() {
-                let message = format!("template: multiple definition of template {}", quote::quote(&tree.name));
+                let message = format!("multiple definition of template {}", quote::quote(&tree.name));
                 return Err(self.error(message));
             }
             return Ok(());
@@ -119,7 +133,11 @@ impl Parser<'_> {
             let mut text = token.text.clone();
             if self.action_line != 0 && self.action_line != token.line {
                 let place = format!(" in action started at {}:{}", self.source.name, self.action_line);
-                let tail = if text.ends_with(" action") { &place[" in action".len()..] } else { place.as_str() };
+                let tail = if text.ends_with(" action") {
+                    &place[" in action".len()..]
+                } else {
+                    place.as_str()
+                };
                 text.push_str(tail);
             }
             return Err(text);
@@ -129,12 +147,20 @@ impl Parser<'_> {
 
     fn expect(&mut self, kind: Kind, context: &str) -> Step<Token> {
         let token = self.take_word();
-        if token.kind == kind { Ok(token) } else { self.unexpected(&token, context) }
+        if token.kind == kind {
+            Ok(token)
+        } else {
+            self.unexpected(&token, context)
+        }
     }
 
     fn deeper(&mut self) -> Step<()> {
         self.nesting += 1;
-        if self.nesting > MAX_NESTING { Err(format!("nesting exceeds {MAX_NESTING} levels")) } else { Ok(()) }
+        if self.nesting > MAX_NESTING {
+            Err(format!("nesting exceeds {MAX_NESTING} levels"))
+        } else {
+            Ok(())
+        }
     }
 
     fn file(&mut self) -> Step<Vec<Node>> {
@@ -178,7 +204,11 @@ impl Parser<'_> {
         }
         self.variables = outer;
         self.ranges = ranges;
-        let tree = Tree { name: Rc::from(name), source: Rc::clone(&self.source), body };
+        let tree = Tree {
+            name: Rc::from(name),
+            source: Rc::clone(&self.source),
+            body,
+        };
         self.add(tree).map_err(|error| match error {
             Error::Parse { message, .. } => message,
             other => other.to_string(),
@@ -224,7 +254,11 @@ impl Parser<'_> {
                 if self.ranges == 0 {
                     return Err(format!("{{{{{name}}}}} outside {{{{range}}}}"));
                 }
-                if word == Keyword::Break { Node::Break } else { Node::Continue }
+                if word == Keyword::Break {
+                    Node::Break
+                } else {
+                    Node::Continue
+                }
             }
             Keyword::Else => {
                 // `else if` and `else with` are read by the block they belong to.
@@ -270,7 +304,11 @@ impl Parser<'_> {
                 self.deeper()?;
                 let inner = self.branch(chained)?;
                 self.nesting -= 1;
-                otherwise = Some(vec![if chained == "if" { Node::If(inner) } else { Node::With(inner) }]);
+                otherwise = Some(vec![if chained == "if" {
+                    Node::If(inner)
+                } else {
+                    Node::With(inner)
+                }]);
             } else {
                 if self.after_else() {
                     self.take_word();
@@ -284,7 +322,12 @@ impl Parser<'_> {
             }
         }
         self.variables.truncate(scope);
-        Ok(Rc::new(Branch { word, pipe, body, otherwise }))
+        Ok(Rc::new(Branch {
+            word,
+            pipe,
+            body,
+            otherwise,
+        }))
     }
 
     /// Whether the parser stands right behind the word `else`, inside its action.
@@ -321,9 +364,17 @@ impl Parser<'_> {
         }
         self.variables = outer;
         self.ranges = ranges;
-        let tree = Tree { name: Rc::from(name.as_str()), source: Rc::clone(&self.source), body };
+        let tree = Tree {
+            name: Rc::from(name.as_str()),
+            source: Rc::clone(&self.source),
+            body,
+        };
         self.add(tree).map_err(|error| error.to_string())?;
-        Ok(Node::Template(Rc::new(Call { pos, name, pipe: Some(pipe) })))
+        Ok(Node::Template(Rc::new(Call {
+            pos,
+            name,
+            pipe: Some(pipe),
+        })))
     }
 
     fn call(&mut self) -> Step<Node> {
@@ -340,7 +391,12 @@ impl Parser<'_> {
 
     fn pipeline(&mut self, context: &str, end: Kind) -> Step<Rc<Pipe>> {
         let first = self.peek_word();
-        let mut pipe = Pipe { pos: first.pos, declared: Vec::new(), assigns: false, commands: Vec::new() };
+        let mut pipe = Pipe {
+            pos: first.pos,
+            declared: Vec::new(),
+            assigns: false,
+            commands: Vec::new(),
+        };
         self.declarations(&mut pipe, context)?;
         loop {
             let token = self.take_word();
@@ -401,11 +457,8 @@ impl Parser<'_> {
                 Kind::Assign | Kind::Declare => {
                     pipe.assigns = next.kind == Kind::Assign;
                     pipe.declared.push(Rc::from(variable.text.as_str()));
-                    if pipe.assigns {
-                        for name in &pipe.declared {
-                            self.known_variable(name)?;
-                        }
-                    } else {
+                    // Assigning to an unknown variable is found out when it happens.
+                    if !pipe.assigns {
                         self.variables.extend(pipe.declared.iter().cloned());
                     }
                     return Ok(());
@@ -456,7 +509,11 @@ impl Parser<'_> {
                 _ => return self.unexpected(&token, "operand"),
             }
         }
-        if args.is_empty() { Err("empty command".into()) } else { Ok(Command { pos, args }) }
+        if args.is_empty() {
+            Err("empty command".into())
+        } else {
+            Ok(Command { pos, args })
+        }
     }
 
     fn operand(&mut self) -> Step<Option<Expr>> {
@@ -484,9 +541,10 @@ impl Parser<'_> {
             ExprKind::Bool(_) | ExprKind::Str { .. } | ExprKind::Number { .. } | ExprKind::Nil | ExprKind::Dot => {
                 return Err(format!("unexpected . after term {}", quote::quote(&term.to_string())));
             }
-            ExprKind::Function(_) | ExprKind::Pipe(_) | ExprKind::Chain(..) => {
-                Expr { pos, kind: ExprKind::Chain(Rc::new(term), names) }
-            }
+            ExprKind::Function(_) | ExprKind::Pipe(_) | ExprKind::Chain(..) => Expr {
+                pos,
+                kind: ExprKind::Chain(Rc::new(term), names),
+            },
         }))
     }
 
@@ -509,7 +567,10 @@ impl Parser<'_> {
             Kind::Bool => ExprKind::Bool(token.text == "true"),
             Kind::Char | Kind::Number => {
                 let value = number(&token.text)?;
-                ExprKind::Number { value, text: token.text }
+                ExprKind::Number {
+                    value,
+                    text: token.text,
+                }
             }
             Kind::OpenParen => {
                 self.deeper()?;
@@ -519,7 +580,10 @@ impl Parser<'_> {
             }
             Kind::Str | Kind::RawStr => {
                 let value = quote::unquote(&token.text).ok_or("invalid syntax")?;
-                ExprKind::Str { value: Rc::from(value), text: token.text }
+                ExprKind::Str {
+                    value: Rc::from(value),
+                    text: token.text,
+                }
             }
             _ => {
                 self.back();
@@ -539,26 +603,43 @@ fn number(text: &str) -> Step<Number> {
         });
         let code = value.map(|character| i64::from(u32::from(character)));
         let code = code.ok_or_else(|| format!("malformed character constant: {text}"))?;
-        return Ok(Number { int: Some(code), float: Some(code as f64), written_float: false });
+        return Ok(Number {
+            int: Some(code),
+            float: Some(code as f64),
+            written_float: false,
+        });
     }
     let int = integer(text);
-    let hex = text.trim_start_matches(['+', '-']).to_ascii_lowercase().starts_with("0x");
+    let hex = text
+        .trim_start_matches(['+', '-'])
+        .to_ascii_lowercase()
+        .starts_with("0x");
     let written_float = !hex && text.contains(['.', 'e', 'E']);
     let float = match int {
         Some(int) => Some(int as f64),
-        None => text.replace('_', "").parse::<f64>().ok().filter(|float| float.is_finite()),
+        None => text
+            .replace('_', "")
+            .parse::<f64>()
+            .ok()
+            .filter(|float| float.is_finite()),
     };
     if int.is_none() && float.is_none() {
         return Err(format!("bad number syntax: {}", quote::quote(text)));
     }
     // A float that is integral can stand where an integer is wanted.
     let int = int.or_else(|| {
-        float.filter(|float| written_float && float.fract() == 0.0 && float.abs() < 9e18).map(|float| float as i64)
+        float
+            .filter(|float| written_float && float.fract() == 0.0 && float.abs() < 9e18)
+            .map(|float| float as i64)
     });
     if int.is_none() && !written_float {
-        return Err(format!("integer overflow: {}", quote::quote(text)));
+        return Err(quote::quote(text));
     }
-    Ok(Number { int, float, written_float })
+    Ok(Number {
+        int,
+        float,
+        written_float,
+    })
 }
 
 /// An integer literal with Go's prefixes and underscores.
@@ -583,4 +664,3 @@ pub(crate) fn integer(text: &str) -> Option<i64> {
     let value = i128::from_str_radix(&digits, radix).ok()? * sign;
     i64::try_from(value).ok()
 }
-

@@ -97,11 +97,19 @@ struct Printer {
 
 impl Printer {
     fn new(limit: usize) -> Self {
-        Self { out: String::new(), limit, over: false }
+        Self {
+            out: String::new(),
+            limit,
+            over: false,
+        }
     }
 
     fn finish(self) -> Result<String, Failure> {
-        if self.over { Err(Failure::Limit(format!("a text of more than {} bytes", self.limit))) } else { Ok(self.out) }
+        if self.over {
+            Err(Failure::Limit(format!("a text of more than {} bytes", self.limit)))
+        } else {
+            Ok(self.out)
+        }
     }
 
     fn push(&mut self, text: &str) {
@@ -178,21 +186,39 @@ impl Printer {
             Value::Str(text) => self.string(text, value, verb, spec, depth),
             Value::List(list) => {
                 if list.element() == Element::Byte && matches!(verb, 's' | 'q' | 'x' | 'X') {
-                    let bytes: Vec<u8> =
-                        list.to_vec().iter().filter_map(|item| u8::try_from(item.as_integer()?).ok()).collect();
+                    let bytes: Vec<u8> = list
+                        .to_vec()
+                        .iter()
+                        .filter_map(|item| u8::try_from(item.as_integer()?).ok())
+                        .collect();
                     return self.string(&String::from_utf8_lossy(&bytes), value, verb, spec, depth);
                 }
                 let items = list.to_vec();
                 if spec.syntax {
                     self.push(list.element().slice_name());
-                    self.joined(items.iter().map(|item| (None, item)), ("{", ", ", "}"), verb, spec, depth);
+                    self.joined(
+                        items.iter().map(|item| (None, item)),
+                        ("{", ", ", "}"),
+                        verb,
+                        spec,
+                        depth,
+                    );
                 } else {
-                    self.joined(items.iter().map(|item| (None, item)), ("[", " ", "]"), verb, spec, depth);
+                    self.joined(
+                        items.iter().map(|item| (None, item)),
+                        ("[", " ", "]"),
+                        verb,
+                        spec,
+                        depth,
+                    );
                 }
             }
             Value::Map(map) => {
-                let entries: Vec<(Value, Value)> =
-                    map.to_vec().into_iter().map(|(key, value)| (Value::Str(key), value)).collect();
+                let entries: Vec<(Value, Value)> = map
+                    .to_vec()
+                    .into_iter()
+                    .map(|(key, value)| (Value::Str(key), value))
+                    .collect();
                 let entries = entries.iter().map(|(key, value)| (Some(key), value));
                 if spec.syntax {
                     self.push(map.kind().name());
@@ -295,7 +321,10 @@ impl Printer {
             'x' => (format!("{magnitude:x}"), if spec.sharp { "0x" } else { "" }),
             'X' => (format!("{magnitude:X}"), if spec.sharp { "0X" } else { "" }),
             'c' | 'q' | 'U' => {
-                let code = u32::try_from(number).ok().and_then(char::from_u32).unwrap_or('\u{fffd}');
+                let code = u32::try_from(number)
+                    .ok()
+                    .and_then(char::from_u32)
+                    .unwrap_or('\u{fffd}');
                 let text = match verb {
                     'c' => code.to_string(),
                     'q' => quote::quote_with(code.encode_utf8(&mut [0; 4]), '\'', spec.plus),
@@ -346,8 +375,16 @@ impl Printer {
             None => text,
         };
         // Go keeps the sign of an infinity.
-        let text = if number == f64::INFINITY && !text.starts_with('+') { format!("+{}", text.trim()) } else { text };
-        let spec = if number.is_finite() { *spec } else { Spec { zero: false, ..*spec } };
+        let text = if number == f64::INFINITY && !text.starts_with('+') {
+            format!("+{}", text.trim())
+        } else {
+            text
+        };
+        let spec = if number.is_finite() {
+            *spec
+        } else {
+            Spec { zero: false, ..*spec }
+        };
         self.pad_number(&text, &spec);
     }
 
@@ -361,7 +398,14 @@ impl Printer {
             }
             self.push(&rest[..at]);
             rest = &rest[at + 1..];
-            let mut verb = Verb { spec: Spec::default(), args, next, reordered: false, good: true, rest };
+            let mut verb = Verb {
+                spec: Spec::default(),
+                args,
+                next,
+                reordered: false,
+                good: true,
+                rest,
+            };
             verb.flags();
             verb.index();
             verb.width(self);
@@ -461,7 +505,11 @@ impl Verb<'_> {
         let len = self.rest.bytes().take_while(u8::is_ascii_digit).count();
         let (digits, rest) = self.rest.split_at(len);
         self.rest = rest;
-        if digits.is_empty() { None } else { Some(digits.parse().unwrap_or(i64::MAX)) }
+        if digits.is_empty() {
+            None
+        } else {
+            Some(digits.parse().unwrap_or(i64::MAX))
+        }
     }
 
     fn star(&mut self) -> Option<Option<i64>> {

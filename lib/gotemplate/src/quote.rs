@@ -57,7 +57,11 @@ fn push_escaped(out: &mut String, character: char, mark: char, ascii: bool) {
 /// `U+0041 'A'`, as `%#U` prints it.
 pub(crate) fn code_point(character: char) -> String {
     let code = u32::from(character);
-    if printable(character) { format!("U+{code:04X} '{character}'") } else { format!("U+{code:04X}") }
+    if printable(character) {
+        format!("U+{code:04X} '{character}'")
+    } else {
+        format!("U+{code:04X}")
+    }
 }
 
 /// The value of a Go literal in double quotes, single quotes or backticks. `None` if it is not one.

@@ -13,7 +13,7 @@ pub enum Error {
     #[error("invalid semantic version")]
     ParseVersion,
     /// The text is no constraint.
-    #[error("improper constraint: {0}")]
+    #[error("improper constraint: \"{0}\"")]
     ParseConstraint(String),
 }
 
@@ -195,7 +195,9 @@ impl Constraint {
 
     /// Whether a version satisfies the constraint.
     pub fn allows(&self, version: &Version) -> bool {
-        self.alternatives.iter().any(|all| all.iter().all(|comparison| comparison.allows(version)))
+        self.alternatives
+            .iter()
+            .any(|all| all.iter().all(|comparison| comparison.allows(version)))
     }
 }
 
@@ -214,7 +216,10 @@ impl<'t> Words<'t> {
         if self.rest.is_empty() {
             return Ok(None);
         }
-        let len = self.rest.find(|c: char| !"=!<>~^".contains(c)).unwrap_or(self.rest.len());
+        let len = self
+            .rest
+            .find(|c: char| !"=!<>~^".contains(c))
+            .unwrap_or(self.rest.len());
         let operator = match &self.rest[..len] {
             "" | "=" | "==" if len < 2 => Operator::Equal,
             "!=" => Operator::NotEqual,
@@ -233,7 +238,11 @@ impl<'t> Words<'t> {
             .unwrap_or(self.rest.len());
         let (version, rest) = self.rest.split_at(len);
         self.rest = rest;
-        if version.is_empty() { Err(()) } else { Ok(Some((operator, version))) }
+        if version.is_empty() {
+            Err(())
+        } else {
+            Ok(Some((operator, version)))
+        }
     }
 
     /// Whether ` - ` follows.
@@ -264,8 +273,17 @@ impl Comparison {
             (None, Some(metadata)) => format!("+{metadata}"),
             (None, None) => String::new(),
         };
-        let fixed = |index: usize| if index < open_at { parts.get(index).copied().unwrap_or("0") } else { "0" };
-        if parts.iter().any(|part| !wild(part) && !part.bytes().all(|byte| byte.is_ascii_digit())) {
+        let fixed = |index: usize| {
+            if index < open_at {
+                parts.get(index).copied().unwrap_or("0")
+            } else {
+                "0"
+            }
+        };
+        if parts
+            .iter()
+            .any(|part| !wild(part) && !part.bytes().all(|byte| byte.is_ascii_digit()))
+        {
             return None;
         }
         let version = Version::parse(&format!("{}.{}.{}{tail}", fixed(0), fixed(1), fixed(2))).ok()?;
@@ -274,7 +292,13 @@ impl Comparison {
         } else {
             operator
         };
-        Some(Self { operator, version, open_minor: open_at < 2, open_patch: open_at < 3, open: open_at < 3 })
+        Some(Self {
+            operator,
+            version,
+            open_minor: open_at < 2,
+            open_patch: open_at < 3,
+            open: open_at < 3,
+        })
     }
 
     fn allows(&self, version: &Version) -> bool {

@@ -16,7 +16,10 @@ pub(crate) struct Templates {
 impl Templates {
     /// An empty set that shows `outer` where it has nothing of that name itself.
     pub(crate) fn inside(outer: Rc<Templates>) -> Self {
-        Self { outer: Some(outer), own: RefCell::default() }
+        Self {
+            outer: Some(outer),
+            own: RefCell::default(),
+        }
     }
 
     /// Adds a template; a later one replaces an earlier one, unless it is blank.

@@ -135,12 +135,18 @@ impl List {
 
     /// A new slice of another element type.
     pub fn typed(element: Element, items: Vec<Value>) -> Self {
-        Self { element, items: Rc::new(Items(RefCell::new(items))) }
+        Self {
+            element,
+            items: Rc::new(Items(RefCell::new(items))),
+        }
     }
 
     /// A new `[]string`.
     pub fn strings<S: AsRef<str>>(items: impl IntoIterator<Item = S>) -> Self {
-        Self::typed(Element::Str, items.into_iter().map(|item| Value::str(item.as_ref())).collect())
+        Self::typed(
+            Element::Str,
+            items.into_iter().map(|item| Value::str(item.as_ref())).collect(),
+        )
     }
 
     /// The element type.
@@ -182,13 +188,19 @@ impl Map {
 
     /// A new empty map of another type.
     pub fn typed(kind: MapType) -> Self {
-        Self { kind, entries: Rc::new(Entries(RefCell::new(BTreeMap::new()))) }
+        Self {
+            kind,
+            entries: Rc::new(Entries(RefCell::new(BTreeMap::new()))),
+        }
     }
 
     /// The same entries under another type.
     #[must_use]
     pub fn retyped(&self, kind: MapType) -> Self {
-        Self { kind, entries: Rc::clone(&self.entries) }
+        Self {
+            kind,
+            entries: Rc::clone(&self.entries),
+        }
     }
 
     /// The map's type.
@@ -244,7 +256,12 @@ impl Map {
 
     /// The entries as they are now, in order.
     pub fn to_vec(&self) -> Vec<(Rc<str>, Value)> {
-        self.entries.0.borrow().iter().map(|(key, value)| (Rc::clone(key), value.clone())).collect()
+        self.entries
+            .0
+            .borrow()
+            .iter()
+            .map(|(key, value)| (Rc::clone(key), value.clone()))
+            .collect()
     }
 
     /// Whether both are the same map.

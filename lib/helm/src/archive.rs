@@ -56,7 +56,10 @@ pub(crate) fn unpack(bytes: &[u8]) -> Result<BTreeMap<String, Vec<u8>>, Error> {
             }
             continue;
         };
-        let parts: Vec<&str> = inner.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+        let parts: Vec<&str> = inner
+            .split('/')
+            .filter(|part| !part.is_empty() && *part != ".")
+            .collect();
         if path.starts_with('/') || path.split('/').any(|part| part == "..") {
             return Err(Error::LeavePath);
         }
@@ -65,7 +68,11 @@ pub(crate) fn unpack(bytes: &[u8]) -> Result<BTreeMap<String, Vec<u8>>, Error> {
         }
         let name = parts.join("/");
         let mut data = Vec::new();
-        entry.by_ref().take(MAX_FILE + 1).read_to_end(&mut data).map_err(Error::Read)?;
+        entry
+            .by_ref()
+            .take(MAX_FILE + 1)
+            .read_to_end(&mut data)
+            .map_err(Error::Read)?;
         if data.len() as u64 > MAX_FILE {
             return Err(Error::FileSize(name));
         }

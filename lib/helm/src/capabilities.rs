@@ -50,7 +50,11 @@ impl KubeVersion {
     /// It is no semantic version.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let version = Version::parse(text).map_err(|_| Error::ParseVersion(text.to_owned()))?;
-        Ok(Self { version: version.to_string(), major: version.major.to_string(), minor: version.minor.to_string() })
+        Ok(Self {
+            version: version.to_string(),
+            major: version.major.to_string(),
+            minor: version.minor.to_string(),
+        })
     }
 }
 
@@ -82,7 +86,10 @@ impl Default for Capabilities {
 impl Capabilities {
     /// The built-in list of kinds, with the given version of Kubernetes.
     pub fn assumed(kube_version: KubeVersion) -> Self {
-        Self { kube_version, ..Self::default() }
+        Self {
+            kube_version,
+            ..Self::default()
+        }
     }
 
     /// Whether a chart's `kubeVersion` allows this cluster; an empty constraint allows all, a broken one none.
@@ -90,7 +97,10 @@ impl Capabilities {
         if constraint.is_empty() {
             return true;
         }
-        match (Constraint::parse(constraint), Version::parse(&self.kube_version.version)) {
+        match (
+            Constraint::parse(constraint),
+            Version::parse(&self.kube_version.version),
+        ) {
             (Ok(constraint), Ok(version)) => constraint.allows(&version),
             _ => false,
         }

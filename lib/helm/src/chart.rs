@@ -96,7 +96,11 @@ pub struct Dependency {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub enabled: bool,
     /// Values that move from the dependency to this chart.
-    #[serde(rename = "import-values", skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
+    #[serde(
+        rename = "import-values",
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "list"
+    )]
     pub import_values: Vec<Value>,
     /// Another name to use it under.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
@@ -221,7 +225,9 @@ impl Chart {
 
     fn collect_crds(&self, path: &str, found: &mut Vec<(String, String)>) {
         for file in &self.files {
-            let manifest = [".yaml", ".yml", ".json"].iter().any(|ending| file.name.ends_with(ending));
+            let manifest = [".yaml", ".yml", ".json"]
+                .iter()
+                .any(|ending| file.name.ends_with(ending));
             if file.name.starts_with("crds/") && manifest {
                 let text = String::from_utf8_lossy(&file.data).into_owned();
                 found.push((format!("{path}/{}", file.name), text));
@@ -237,7 +243,10 @@ impl Chart {
         use base64::Engine as _;
         let encode = |data: &[u8]| base64::engine::general_purpose::STANDARD.encode(data);
         let files = |files: &[File]| -> Value {
-            files.iter().map(|file| json!({ "name": file.name, "data": encode(&file.data) })).collect()
+            files
+                .iter()
+                .map(|file| json!({ "name": file.name, "data": encode(&file.data) }))
+                .collect()
         };
         json!({
             "metadata": serde_json::to_value(&self.metadata).unwrap_or_default(),
@@ -274,7 +283,10 @@ fn load(files: &BTreeMap<String, Vec<u8>>, depth: usize) -> Result<Chart, Error>
     }
     let mut inside: BTreeMap<&str, BTreeMap<String, Vec<u8>>> = BTreeMap::new();
     for (name, data) in files {
-        let file = || File { name: name.clone(), data: data.clone() };
+        let file = || File {
+            name: name.clone(),
+            data: data.clone(),
+        };
         match name.as_str() {
             "Chart.yaml" => {}
             "Chart.lock" => chart.lock = Some(parsed("Chart.lock", data)?),
@@ -337,26 +349,41 @@ fn validate(metadata: &Metadata) -> Result<(), Error> {
         return wrong("chart.metadata.name is required");
     }
     if metadata.name.contains('/') || metadata.name == "." || metadata.name == ".." {
-        return Err(Error::Validate(format!("chart.metadata.name \"{}\" is invalid", metadata.name)));
+        return Err(Error::Validate(format!(
+            "chart.metadata.name \"{}\" is invalid",
+            metadata.name
+        )));
     }
     if metadata.version.is_empty() {
         return wrong("chart.metadata.version is required");
     }
     if gotemplate::semver::Version::parse(&metadata.version).is_err() {
-        return Err(Error::Validate(format!("chart.metadata.version \"{}\" is invalid", metadata.version)));
+        return Err(Error::Validate(format!(
+            "chart.metadata.version \"{}\" is invalid",
+            metadata.version
+        )));
     }
     if !matches!(metadata.kind.as_str(), "" | "application" | "library") {
         return wrong("chart.metadata.type must be application or library");
     }
     let mut names = Vec::new();
     for dependency in &metadata.dependencies {
-        let key = if dependency.alias.is_empty() { &dependency.name } else { &dependency.alias };
+        let key = if dependency.alias.is_empty() {
+            &dependency.name
+        } else {
+            &dependency.alias
+        };
         if names.contains(&key) {
-            return Err(Error::Validate(format!("more than one dependency with name or alias \"{key}\"")));
+            return Err(Error::Validate(format!(
+                "more than one dependency with name or alias \"{key}\""
+            )));
         }
         let bad = |c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-';
         if !dependency.alias.is_empty() && dependency.alias.contains(bad) {
-            return Err(Error::Validate(format!("dependency \"{}\" has disallowed characters in the alias", dependency.name)));
+            return Err(Error::Validate(format!(
+                "dependency \"{}\" has disallowed characters in the alias",
+                dependency.name
+            )));
         }
         names.push(key);
     }

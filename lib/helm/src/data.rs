@@ -42,7 +42,10 @@ pub(crate) fn chart(metadata: &Metadata, is_root: bool) -> Value {
         Value::Map(map)
     });
     map.insert("Maintainers", List::typed(Element::Any, maintainers.collect()));
-    map.insert("Dependencies", List::new(metadata.dependencies.iter().map(dependency).collect()));
+    map.insert(
+        "Dependencies",
+        List::new(metadata.dependencies.iter().map(dependency).collect()),
+    );
     map.into()
 }
 
@@ -54,7 +57,10 @@ fn dependency(dependency: &Dependency) -> Value {
     map.insert("Condition", dependency.condition.as_str());
     map.insert("Tags", List::strings(&dependency.tags));
     map.insert("Enabled", dependency.enabled);
-    map.insert("ImportValues", List::new(dependency.import_values.iter().map(json::from_json).collect()));
+    map.insert(
+        "ImportValues",
+        List::new(dependency.import_values.iter().map(json::from_json).collect()),
+    );
     map.insert("Alias", dependency.alias.as_str());
     map.into()
 }
@@ -76,7 +82,10 @@ pub(crate) fn capabilities(capabilities: &Capabilities) -> Value {
     let version = Rc::new(KubeVersionObject(capabilities.kube_version.clone()));
     let fields = vec![
         ("KubeVersion", Value::Object(version)),
-        ("APIVersions", Value::Object(Rc::new(VersionSet(capabilities.api_versions.clone())))),
+        (
+            "APIVersions",
+            Value::Object(Rc::new(VersionSet(capabilities.api_versions.clone()))),
+        ),
         (
             "HelmVersion",
             Value::Object(Rc::new(Struct {
@@ -92,7 +101,11 @@ pub(crate) fn capabilities(capabilities: &Capabilities) -> Value {
             })),
         ),
     ];
-    Value::Object(Rc::new(Struct { name: "*common.Capabilities", kind: Kind::Pointer, fields }))
+    Value::Object(Rc::new(Struct {
+        name: "*common.Capabilities",
+        kind: Kind::Pointer,
+        fields,
+    }))
 }
 
 /// A plain struct.
@@ -112,11 +125,17 @@ impl GoObject for Struct {
     }
 
     fn field(&self, name: &str) -> Option<Value> {
-        self.fields.iter().find(|(field, _)| *field == name).map(|(_, value)| value.clone())
+        self.fields
+            .iter()
+            .find(|(field, _)| *field == name)
+            .map(|(_, value)| value.clone())
     }
 
     fn entries(&self) -> Vec<(Value, Value)> {
-        self.fields.iter().map(|(name, value)| (Value::str(name), value.clone())).collect()
+        self.fields
+            .iter()
+            .map(|(name, value)| (Value::str(name), value.clone()))
+            .collect()
     }
 }
 
@@ -183,7 +202,10 @@ impl GoObject for VersionSet {
     }
 
     fn entries(&self) -> Vec<(Value, Value)> {
-        (0..).map(Value::Int).zip(self.0.iter().map(|version| Value::str(version))).collect()
+        (0..)
+            .map(Value::Int)
+            .zip(self.0.iter().map(|version| Value::str(version)))
+            .collect()
     }
 
     fn json(&self) -> Option<Value> {

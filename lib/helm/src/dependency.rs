@@ -23,7 +23,10 @@ fn matches(dependency: &Dependency, chart: &Chart) -> bool {
     if dependency.version.is_empty() {
         return true;
     }
-    match (Constraint::parse(&dependency.version), Version::parse(&chart.metadata.version)) {
+    match (
+        Constraint::parse(&dependency.version),
+        Version::parse(&chart.metadata.version),
+    ) {
         (Ok(constraint), Ok(version)) => constraint.allows(&version),
         _ => false,
     }
@@ -38,7 +41,13 @@ fn select(chart: &mut Chart, values: &Values, path: &str) -> Result<(), Error> {
         return Ok(());
     }
     let found = std::mem::take(&mut chart.dependencies);
-    let listed = |child: &Chart| chart.metadata.dependencies.iter().any(|dependency| dependency.name == child.name());
+    let listed = |child: &Chart| {
+        chart
+            .metadata
+            .dependencies
+            .iter()
+            .any(|dependency| dependency.name == child.name())
+    };
     let mut children: Vec<Chart> = found.iter().filter(|child| !listed(child)).cloned().collect();
     for dependency in &mut chart.metadata.dependencies {
         if let Some(original) = found.iter().find(|child| matches(dependency, child)) {
@@ -80,7 +89,11 @@ fn by_tags(dependency: &mut Dependency, values: &Values) {
     let Some(Value::Object(tags)) = values.get("tags") else {
         return;
     };
-    let set: Vec<bool> = dependency.tags.iter().filter_map(|tag| tags.get(tag).and_then(Value::as_bool)).collect();
+    let set: Vec<bool> = dependency
+        .tags
+        .iter()
+        .filter_map(|tag| tags.get(tag).and_then(Value::as_bool))
+        .collect();
     if set.contains(&false) && !set.contains(&true) {
         dependency.enabled = false;
     }

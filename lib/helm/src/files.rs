@@ -15,7 +15,12 @@ pub(crate) struct Files(BTreeMap<String, Rc<[u8]>>);
 
 impl Files {
     pub(crate) fn new(files: &[crate::chart::File]) -> Self {
-        Self(files.iter().map(|file| (file.name.clone(), Rc::from(file.data.as_slice()))).collect())
+        Self(
+            files
+                .iter()
+                .map(|file| (file.name.clone(), Rc::from(file.data.as_slice())))
+                .collect(),
+        )
     }
 
     fn text(&self, name: &str) -> Option<String> {
@@ -29,9 +34,6 @@ impl Files {
             .iter()
             .map(|(name, data)| (path::base(name).to_owned(), serde_json::Value::String(content(data))))
             .collect();
-        if map.is_empty() {
-            return String::new();
-        }
         let text = goyaml::to_yaml(&serde_json::Value::Object(map)).unwrap_or_default();
         text.trim_end_matches('\n').to_owned()
     }
@@ -67,7 +69,10 @@ impl GoObject for Files {
             "GetBytes" => return Ok(self.field(path).unwrap_or_default()),
             "Glob" => {
                 let pattern = glob(path);
-                let found = self.0.iter().filter(|(name, _)| pattern.as_ref().is_some_and(|p| p.is_match(name)));
+                let found = self
+                    .0
+                    .iter()
+                    .filter(|(name, _)| pattern.as_ref().is_some_and(|p| p.is_match(name)));
                 let found = found.map(|(name, data)| (name.clone(), Rc::clone(data))).collect();
                 Value::Object(Rc::new(Files(found)))
             }
@@ -84,7 +89,10 @@ impl GoObject for Files {
 
     fn entries(&self) -> Vec<(Value, Value)> {
         let bytes = |data: &Rc<[u8]>| Value::Object(Rc::new(Bytes(data.to_vec())));
-        self.0.iter().map(|(name, data)| (Value::str(name), bytes(data))).collect()
+        self.0
+            .iter()
+            .map(|(name, data)| (Value::str(name), bytes(data)))
+            .collect()
     }
 
     fn json(&self) -> Option<Value> {

@@ -18,8 +18,14 @@ pub(crate) fn functions(lookup: Option<&dyn Lookup>) -> Functions<'_> {
         let Some(lookup) = lookup else {
             return Ok(Map::new().into());
         };
-        let found = lookup.lookup(text(0), text(1), text(2), text(3)).map_err(Failure::new)?;
-        Ok(if found.is_null() { Map::new().into() } else { from_json(&found) })
+        let found = lookup
+            .lookup(text(0), text(1), text(2), text(3))
+            .map_err(Failure::new)?;
+        Ok(if found.is_null() {
+            Map::new().into()
+        } else {
+            from_json(&found)
+        })
     });
     let functions: Functions<'_> = sprig::text();
     functions
@@ -32,17 +38,25 @@ pub(crate) fn functions(lookup: Option<&dyn Lookup>) -> Functions<'_> {
         })
         .with("fail", "s", |_, args| Err(raised(args)))
         .with("getHostByName", "s", |_, _| Ok("".into()))
-        .with("toYaml", "a", |_, args| Ok(to_yaml(args, goyaml::Dialect::V2).unwrap_or_default().into()))
-        .with("mustToYaml", "a", |_, args| Ok(to_yaml(args, goyaml::Dialect::V2)?.into()))
-        .with("toYamlPretty", "a", |_, args| Ok(to_yaml(args, goyaml::Dialect::V3).unwrap_or_default().into()))
-        .with("fromYaml", "s", |_, args| Ok(object(yaml(args))))
-        .with("fromYamlArray", "s", |_, args| Ok(array(yaml(args))))
+        .with("toYaml", "a", |_, args| {
+            Ok(to_yaml(args, goyaml::Dialect::V2).unwrap_or_default().into())
+        })
+        .with("mustToYaml", "a", |_, args| {
+            Ok(to_yaml(args, goyaml::Dialect::V2)?.into())
+        })
+        .with("toYamlPretty", "a", |_, args| {
+            Ok(to_yaml(args, goyaml::Dialect::V3).unwrap_or_default().into())
+        })
+        .with("fromYaml", "s", |_, args| Ok(object(yaml(args), YAML)))
+        .with("fromYamlArray", "s", |_, args| Ok(array(yaml(args), YAML)))
         .with("toJson", "a", |_, args| Ok(json_text(args).unwrap_or_default().into()))
-        .with("fromJson", "s", |_, args| Ok(object(json(args))))
-        .with("fromJsonArray", "s", |_, args| Ok(array(json(args))))
-        .with("toToml", "a", |_, args| Ok(toml_text(args).unwrap_or_else(|failure| message(&failure)).into()))
+        .with("fromJson", "s", |_, args| Ok(object(json(args), "")))
+        .with("fromJsonArray", "s", |_, args| Ok(array(json(args), "")))
+        .with("toToml", "a", |_, args| {
+            Ok(toml_text(args).unwrap_or_else(|failure| message(&failure)).into())
+        })
         .with("mustToToml", "a", |_, args| Ok(toml_text(args)?.into()))
-        .with("fromToml", "s", |_, args| Ok(object(toml::parse(string(args)))))
+        .with("fromToml", "s", |_, args| Ok(object(toml::parse(string(args)), "")))
         .with_closure("lookup", "ssss", asking)
 }
 
@@ -103,28 +117,34 @@ fn toml_text(args: &[Value]) -> Result<String, Failure> {
 }
 
 fn yaml(args: &[Value]) -> Result<serde_json::Value, String> {
-    goyaml::parse(string(args)).map_err(|error| format!("error converting YAML to JSON: {error}"))
+    goyaml::parse(string(args)).map_err(|error| format!("error converting YAML to JSON: {}", yaml_error(&error)))
+}
+
+/// go-yaml's words: no column, no context; what its parser (not its scanner) finds, it counts from line 0.
+pub(crate) fn yaml_error(error: &goyaml::Error) -> String {
+    let reason = error.message.rsplit(": ").next().unwrap_or_default();
+    let by_parser = reason.starts_with("did not find expected") && !reason.contains("whitespace");
+    let line = if by_parser {
+        error.line.saturating_sub(1).max(1)
+    } else {
+        error.line
+    };
+    if line == 0 {
+        format!("yaml: {reason}")
+    } else {
+        format!("yaml: line {line}: {reason}")
+    }
 }
 
 fn json(args: &[Value]) -> Result<serde_json::Value, String> {
-    serde_json::from_str(string(args)).map_err(|error| json_error(string(args), &error))
+    gotemplate::json::parse(string(args))
 }
 
-/// Go's words for what is wrong with a JSON text.
-fn json_error(text: &str, error: &serde_json::Error) -> String {
-    if error.is_eof() {
-        return "unexpected end of JSON input".into();
-    }
-    let line = text.split('\n').nth(error.line().saturating_sub(1)).unwrap_or("");
-    let at = line.get(error.column().saturating_sub(1)..).and_then(|rest| rest.chars().next());
-    match at {
-        Some(character) => format!("invalid character '{character}' looking for beginning of value"),
-        None => error.to_string(),
-    }
-}
+/// How the YAML library begins what its JSON half has to say.
+const YAML: &str = "error unmarshaling JSON: while decoding JSON: ";
 
 /// A table, or one that holds the error under `Error`.
-fn object(parsed: Result<serde_json::Value, String>) -> Value {
+fn object(parsed: Result<serde_json::Value, String>, prefix: &str) -> Value {
     let wrong = |error: String| {
         let map = Map::new();
         map.insert("Error", error);
@@ -134,8 +154,7 @@ fn object(parsed: Result<serde_json::Value, String>) -> Value {
         Ok(value @ serde_json::Value::Object(_)) => from_json(&value),
         Ok(serde_json::Value::Null) => Map::new().into(),
         Ok(other) => wrong(format!(
-            "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {} into Go value of type \
-             map[string]interface {{}}",
+            "{prefix}json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
             kind(&other)
         )),
         Err(error) => wrong(error),
@@ -143,12 +162,12 @@ fn object(parsed: Result<serde_json::Value, String>) -> Value {
 }
 
 /// A list, or one that holds the error.
-fn array(parsed: Result<serde_json::Value, String>) -> Value {
+fn array(parsed: Result<serde_json::Value, String>, prefix: &str) -> Value {
     match parsed {
         Ok(value @ serde_json::Value::Array(_)) => from_json(&value),
         Ok(serde_json::Value::Null) => List::new(Vec::new()).into(),
         Ok(other) => Value::from(vec![Value::from(format!(
-            "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {} into Go value of type []interface {{}}",
+            "{prefix}json: cannot unmarshal {} into Go value of type []interface {{}}",
             kind(&other)
         ))]),
         Err(error) => Value::from(vec![Value::from(error)]),

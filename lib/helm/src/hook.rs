@@ -84,7 +84,11 @@ pub fn documents(text: &str) -> Vec<&str> {
         at += line.len();
     }
     found.push(&text[start.min(text.len())..]);
-    found.into_iter().map(str::trim).filter(|document| !document.is_empty()).collect()
+    found
+        .into_iter()
+        .map(str::trim)
+        .filter(|document| !document.is_empty())
+        .collect()
 }
 
 /// Splits manifests into objects and hooks.
@@ -96,8 +100,15 @@ pub fn split(manifests: &[Manifest]) -> Result<Split, Error> {
     for manifest in manifests {
         for text in documents(&manifest.text) {
             let path = manifest.path.clone();
-            let object = goyaml::parse(text).map_err(|source| Error::Parse { path: path.clone(), source })?;
-            let document = Document { path, text: text.to_owned(), object };
+            let object = goyaml::parse(text).map_err(|source| Error::Parse {
+                path: path.clone(),
+                source,
+            })?;
+            let document = Document {
+                path,
+                text: text.to_owned(),
+                object,
+            };
             match recognise(&document) {
                 Some(hook) => split.hooks.push(hook),
                 None if document.object.is_null() => {}
@@ -105,10 +116,12 @@ pub fn split(manifests: &[Manifest]) -> Result<Split, Error> {
             }
         }
     }
-    split.objects.sort_by(|left, right| order::install(left.kind()).cmp(&order::install(right.kind())));
-    split.hooks.sort_by(|left, right| {
-        order::install(left.document.kind()).cmp(&order::install(right.document.kind()))
-    });
+    split
+        .objects
+        .sort_by(|left, right| order::install(left.kind()).cmp(&order::install(right.kind())));
+    split
+        .hooks
+        .sort_by(|left, right| order::install(left.document.kind()).cmp(&order::install(right.document.kind())));
     Ok(split)
 }
 
@@ -117,13 +130,20 @@ pub fn recognise(document: &Document) -> Option<Hook> {
     let annotations = document.object.get("metadata")?.get("annotations")?;
     let words = |key: &str| -> Vec<String> {
         let text = annotations.get(key).and_then(Value::as_str).unwrap_or("");
-        text.split(',').map(|word| word.trim().to_lowercase()).filter(|word| !word.is_empty()).collect()
+        text.split(',')
+            .map(|word| word.trim().to_lowercase())
+            .filter(|word| !word.is_empty())
+            .collect()
     };
     annotations.get(EVENTS)?.as_str()?;
     Some(Hook {
         document: document.clone(),
         events: words(EVENTS),
-        weight: annotations.get(WEIGHT).and_then(Value::as_str).and_then(|weight| weight.parse().ok()).unwrap_or(0),
+        weight: annotations
+            .get(WEIGHT)
+            .and_then(Value::as_str)
+            .and_then(|weight| weight.parse().ok())
+            .unwrap_or(0),
         delete_policies: words(DELETE_POLICY),
         log_policies: words(LOG_POLICY),
     })

@@ -79,10 +79,37 @@ mod tests {
 
     #[test]
     fn namespaces_come_before_what_lives_in_them_and_go_after() {
-        let mut kinds = ["Deployment", "Widget", "ConfigMap", "Alpha", "Namespace", "ValidatingWebhookConfiguration"];
+        let mut kinds = [
+            "Deployment",
+            "Widget",
+            "ConfigMap",
+            "Alpha",
+            "Namespace",
+            "ValidatingWebhookConfiguration",
+        ];
         kinds.sort_by(|a, b| install(a).cmp(&install(b)));
-        assert_eq!(kinds, ["Namespace", "ConfigMap", "Deployment", "ValidatingWebhookConfiguration", "Alpha", "Widget"]);
+        assert_eq!(
+            kinds,
+            [
+                "Namespace",
+                "ConfigMap",
+                "Deployment",
+                "ValidatingWebhookConfiguration",
+                "Alpha",
+                "Widget"
+            ]
+        );
         kinds.sort_by(|a, b| uninstall(a).cmp(&uninstall(b)));
-        assert_eq!(kinds, ["ValidatingWebhookConfiguration", "Deployment", "ConfigMap", "Namespace", "Alpha", "Widget"]);
+        assert_eq!(
+            kinds,
+            [
+                "ValidatingWebhookConfiguration",
+                "Deployment",
+                "ConfigMap",
+                "Namespace",
+                "Alpha",
+                "Widget"
+            ]
+        );
     }
 }

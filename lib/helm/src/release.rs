@@ -98,7 +98,10 @@ impl Status {
     /// Whether an operation was under way when the record was written.
     #[must_use]
     pub fn is_pending(self) -> bool {
-        matches!(self, Self::PendingInstall | Self::PendingUpgrade | Self::PendingRollback)
+        matches!(
+            self,
+            Self::PendingInstall | Self::PendingUpgrade | Self::PendingRollback
+        )
     }
 }
 
@@ -110,7 +113,9 @@ impl Serialize for Status {
 
 impl<'de> Deserialize<'de> for Status {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self::from_word(&Option::<String>::deserialize(deserializer)?.unwrap_or_default()))
+        Ok(Self::from_word(
+            &Option::<String>::deserialize(deserializer)?.unwrap_or_default(),
+        ))
     }
 }
 
@@ -274,7 +279,10 @@ pub fn decode(text: &[u8]) -> Result<Release, Error> {
         return serde_json::from_slice(&bytes).map_err(Error::Json);
     }
     let mut json = Vec::new();
-    GzDecoder::new(bytes.as_slice()).take(LIMIT + 1).read_to_end(&mut json).map_err(Error::Gzip)?;
+    GzDecoder::new(bytes.as_slice())
+        .take(LIMIT + 1)
+        .read_to_end(&mut json)
+        .map_err(Error::Gzip)?;
     if json.len() as u64 > LIMIT {
         return Err(Error::TooLarge);
     }
@@ -292,7 +300,11 @@ mod tests {
             version: 3,
             namespace: "n".into(),
             apply_method: "ssa".into(),
-            info: Info { status: Status::PendingUpgrade, description: "Preparing upgrade".into(), ..Info::default() },
+            info: Info {
+                status: Status::PendingUpgrade,
+                description: "Preparing upgrade".into(),
+                ..Info::default()
+            },
             chart: serde_json::json!({"metadata": {"name": "c", "annotations": {"a": "b"}}}),
             ..Release::default()
         };

@@ -121,19 +121,37 @@ pub fn render(
         schema::check(&chart, &values)?;
     }
 
-    let engine = Engine::new().missing_key(MissingKey::Zero).functions(function::functions(lookup));
+    let engine = Engine::new()
+        .missing_key(MissingKey::Zero)
+        .functions(function::functions(lookup));
     let printed = engine.run(|machine| {
         machine.name_set(SET);
-        Ok(Job { chart: &chart, values: &values, release, capabilities }.run(machine))
+        Ok(Job {
+            chart: &chart,
+            values: &values,
+            release,
+            capabilities,
+        }
+        .run(machine))
     });
     let mut printed = match printed {
         Ok(result) => result?,
-        Err(source) => return Err(Error::Execute { message: source.to_string(), source }),
+        Err(source) => {
+            return Err(Error::Execute {
+                message: source.to_string(),
+                source,
+            });
+        }
     };
 
-    let notes = printed.remove(&format!("{}/templates/{NOTES}", chart.name())).unwrap_or_default();
+    let notes = printed
+        .remove(&format!("{}/templates/{NOTES}", chart.name()))
+        .unwrap_or_default();
     let manifests = printed.into_iter().filter(|(path, _)| !path.ends_with(NOTES));
-    Ok(Rendered { manifests: manifests.map(|(path, text)| Manifest { path, text }).collect(), notes })
+    Ok(Rendered {
+        manifests: manifests.map(|(path, text)| Manifest { path, text }).collect(),
+        notes,
+    })
 }
 
 /// Everything one execution needs.
@@ -158,7 +176,13 @@ impl Job<'_> {
         let mut pages = Vec::new();
         let release = data::release(self.release);
         let capabilities = data::capabilities(self.capabilities);
-        scope(self.chart, self.chart.name(), &values, (&release, &capabilities), &mut pages);
+        scope(
+            self.chart,
+            self.chart.name(),
+            &values,
+            (&release, &capabilities),
+            &mut pages,
+        );
         // Deep paths first: what lies higher may replace their definitions.
         pages.sort_by(|left, right| {
             let depth = |page: &Page<'_>| page.path.matches('/').count();
@@ -166,7 +190,9 @@ impl Job<'_> {
         });
         for page in &pages {
             let text = String::from_utf8_lossy(page.text);
-            machine.parse(&page.path, &text).map_err(|source| failed(source, &page.path))?;
+            machine
+                .parse(&page.path, &text)
+                .map_err(|source| failed(source, &page.path))?;
         }
         let mut printed = BTreeMap::new();
         for page in pages {
@@ -178,7 +204,9 @@ impl Job<'_> {
             template.insert("BasePath", page.base.as_str());
             page.scope.insert("Template", template);
             let dot = Value::Map(page.scope.clone());
-            let text = machine.execute(&page.path, dot).map_err(|source| failed(source, &page.path))?;
+            let text = machine
+                .execute(&page.path, dot)
+                .map_err(|source| failed(source, &page.path))?;
             printed.insert(page.path, text.replace("<no value>", ""));
         }
         Ok(printed)
@@ -233,7 +261,10 @@ fn scope<'j>(
 }
 
 fn failed(source: gotemplate::Error, path: &str) -> Error {
-    Error::Execute { message: message(&source, path), source }
+    Error::Execute {
+        message: message(&source, path),
+        source,
+    }
 }
 
 /// The error in Helm's words.
@@ -255,9 +286,17 @@ fn laid_out(error: &gotemplate::Error) -> Option<String> {
     for frame in error.frames() {
         match frame {
             gotemplate::Error::Execute { by_function: true, .. } | gotemplate::Error::Parse { .. } => return None,
-            gotemplate::Error::Execute { location, template, context, message, .. } => {
+            gotemplate::Error::Execute {
+                location,
+                template,
+                context,
+                message,
+                ..
+            } => {
                 let message = message.trim_end();
-                parts.push(format!("{location}\n  executing \"{template}\" at <{context}>:\n    {message}"));
+                parts.push(format!(
+                    "{location}\n  executing \"{template}\" at <{context}>:\n    {message}"
+                ));
             }
             other => parts.push(other.to_string()),
         }

@@ -102,9 +102,15 @@ pub fn release_state(history: &[Revision]) -> State {
         Status::Uninstalling => State::Removing { last: number },
         status if status.is_pending() => State::Pending {
             last: number,
-            before: history.iter().map(|revision| revision.number).find(|other| *other == number - 1),
+            before: history
+                .iter()
+                .map(|revision| revision.number)
+                .find(|other| *other == number - 1),
         },
-        Status::Deployed => State::Present { last: number, base: number },
+        Status::Deployed => State::Present {
+            last: number,
+            base: number,
+        },
         _ => State::Present {
             last: number,
             base: history
@@ -120,7 +126,10 @@ pub fn release_state(history: &[Revision]) -> State {
 /// What to do next to get one new revision deployed, given what this pass already did.
 #[must_use]
 pub fn next_step(state: State, done: &[Step]) -> Next {
-    if done.iter().any(|step| matches!(step, Step::Install { .. } | Step::Upgrade { .. })) {
+    if done
+        .iter()
+        .any(|step| matches!(step, Step::Install { .. } | Step::Upgrade { .. }))
+    {
         return Next::Settled;
     }
     let step = match state {
@@ -129,9 +138,15 @@ pub fn next_step(state: State, done: &[Step]) -> Next {
         State::Removing { last } => Step::FinishRemoval { last },
         State::Pending { last, before: None } => Step::MarkFailed { revision: last },
         State::Pending { last, before: Some(to) } => Step::RollBack { to, last },
-        State::Present { last, base } => Step::Upgrade { base, revision: last + 1 },
+        State::Present { last, base } => Step::Upgrade {
+            base,
+            revision: last + 1,
+        },
     };
-    if done.iter().any(|other| std::mem::discriminant(other) == std::mem::discriminant(&step)) {
+    if done
+        .iter()
+        .any(|other| std::mem::discriminant(other) == std::mem::discriminant(&step))
+    {
         return Next::Contended;
     }
     Next::Run(step)
@@ -140,12 +155,19 @@ pub fn next_step(state: State, done: &[Step]) -> Next {
 /// Revisions to remove so that at most `keep` stay; the last deployed one always stays.
 #[must_use]
 pub fn surplus(history: &[Revision], keep: usize) -> Vec<i64> {
-    let deployed =
-        history.iter().filter(|revision| revision.status == Status::Deployed).map(|revision| revision.number).max();
+    let deployed = history
+        .iter()
+        .filter(|revision| revision.status == Status::Deployed)
+        .map(|revision| revision.number)
+        .max();
     let mut numbers: Vec<i64> = history.iter().map(|revision| revision.number).collect();
     numbers.sort_unstable();
     let excess = numbers.len().saturating_sub(keep);
-    numbers.into_iter().filter(|number| Some(*number) != deployed).take(excess).collect()
+    numbers
+        .into_iter()
+        .filter(|number| Some(*number) != deployed)
+        .take(excess)
+        .collect()
 }
 
 #[cfg(test)]
@@ -153,7 +175,12 @@ mod tests {
     use super::*;
 
     fn history(text: &[(i64, Status)]) -> Vec<Revision> {
-        text.iter().map(|(number, status)| Revision { number: *number, status: *status }).collect()
+        text.iter()
+            .map(|(number, status)| Revision {
+                number: *number,
+                status: *status,
+            })
+            .collect()
     }
 
     fn steps(text: &[(i64, Status)]) -> Next {
@@ -166,17 +193,35 @@ mod tests {
         assert_eq!(steps(&[]), Next::Run(Step::Install { revision: 1 }));
         assert_eq!(steps(&[(1, Uninstalled)]), Next::Run(Step::Install { revision: 2 }));
         assert_eq!(steps(&[(1, Uninstalling)]), Next::Run(Step::FinishRemoval { last: 1 }));
-        assert_eq!(steps(&[(1, PendingInstall)]), Next::Run(Step::MarkFailed { revision: 1 }));
-        assert_eq!(steps(&[(2, PendingUpgrade), (1, Superseded)]), Next::Run(Step::RollBack { to: 1, last: 2 }));
-        assert_eq!(steps(&[(4, Failed), (3, Deployed)]), Next::Run(Step::Upgrade { base: 3, revision: 5 }));
-        assert_eq!(steps(&[(2, Failed), (1, Failed)]), Next::Run(Step::Upgrade { base: 2, revision: 3 }));
+        assert_eq!(
+            steps(&[(1, PendingInstall)]),
+            Next::Run(Step::MarkFailed { revision: 1 })
+        );
+        assert_eq!(
+            steps(&[(2, PendingUpgrade), (1, Superseded)]),
+            Next::Run(Step::RollBack { to: 1, last: 2 })
+        );
+        assert_eq!(
+            steps(&[(4, Failed), (3, Deployed)]),
+            Next::Run(Step::Upgrade { base: 3, revision: 5 })
+        );
+        assert_eq!(
+            steps(&[(2, Failed), (1, Failed)]),
+            Next::Run(Step::Upgrade { base: 2, revision: 3 })
+        );
     }
 
     #[test]
     fn no_repair_runs_twice_in_one_pass() {
-        let state = State::Pending { last: 3, before: Some(2) };
+        let state = State::Pending {
+            last: 3,
+            before: Some(2),
+        };
         assert_eq!(next_step(state, &[Step::RollBack { to: 1, last: 2 }]), Next::Contended);
-        assert_eq!(next_step(state, &[Step::Upgrade { base: 1, revision: 2 }]), Next::Settled);
+        assert_eq!(
+            next_step(state, &[Step::Upgrade { base: 1, revision: 2 }]),
+            Next::Settled
+        );
     }
 
     #[test]
@@ -184,6 +229,9 @@ mod tests {
         let kept = history(&[(1, Status::Deployed), (2, Status::Failed), (3, Status::Failed)]);
         assert_eq!(surplus(&kept, 1), [2, 3]);
         assert_eq!(surplus(&kept, 3), [0_i64; 0]);
-        assert_eq!(surplus(&history(&[(1, Status::Superseded), (2, Status::Deployed)]), 1), [1]);
+        assert_eq!(
+            surplus(&history(&[(1, Status::Superseded), (2, Status::Deployed)]), 1),
+            [1]
+        );
     }
 }

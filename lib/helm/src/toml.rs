@@ -25,7 +25,10 @@ fn is_table_array(value: &Value) -> bool {
 }
 
 fn key(name: &str) -> String {
-    let bare = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
+    let bare = !name.is_empty()
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
     if bare { name.to_owned() } else { quoted(name) }
 }
 
@@ -56,22 +59,33 @@ fn table(value: &Value, path: &mut Vec<String>, out: &mut String, depth: usize) 
         return Ok(());
     };
     let indent = "  ".repeat(path.len().saturating_sub(1));
-    let inner = if path.is_empty() { String::new() } else { format!("{indent}  ") };
+    let inner = if path.is_empty() {
+        String::new()
+    } else {
+        format!("{indent}  ")
+    };
     let entries: Vec<_> = map.to_vec().into_iter().filter(|(_, value)| !value.is_nil()).collect();
-    for (name, value) in entries.iter().filter(|(_, value)| !is_table(value) && !is_table_array(value)) {
+    for (name, value) in entries
+        .iter()
+        .filter(|(_, value)| !is_table(value) && !is_table_array(value))
+    {
         out.push_str(&format!("{inner}{} = {}\n", key(name), plain(value, depth)?));
     }
-    for (name, value) in entries.iter().filter(|(_, value)| is_table(value) || is_table_array(value)) {
+    for (name, value) in entries
+        .iter()
+        .filter(|(_, value)| is_table(value) || is_table_array(value))
+    {
         path.push(key(name));
         let head = path.join(".");
         let indent = "  ".repeat(path.len() - 1);
-        if path.len() == 1 && !out.is_empty() {
+        // A table begins with a blank line where it stands at the top; an array's tables always do.
+        if path.len() == 1 && !out.is_empty() && is_table(value) {
             out.push('\n');
         }
         match value {
             Value::List(list) => {
-                for (index, item) in list.to_vec().iter().enumerate() {
-                    if index > 0 {
+                for item in &list.to_vec() {
+                    if !out.is_empty() {
                         out.push('\n');
                     }
                     out.push_str(&format!("{indent}[[{head}]]\n"));
@@ -96,7 +110,11 @@ fn plain(value: &Value, depth: usize) -> Result<String, String> {
         Value::Bool(flag) => flag.to_string(),
         Value::Str(text) => quoted(text),
         Value::Float(number) => {
-            if number.fract() == 0.0 && number.abs() < 1e15 { format!("{number:.1}") } else { number.to_string() }
+            if number.fract() == 0.0 && number.abs() < 1e15 {
+                format!("{number:.1}")
+            } else {
+                number.to_string()
+            }
         }
         Value::List(list) => {
             let items = list.to_vec();
@@ -213,7 +231,11 @@ impl Reader<'_> {
 
     fn expect(&mut self, text: &str) -> Result<(), String> {
         self.spaces();
-        if self.take(text) { Ok(()) } else { Err(self.error(&format!("expected '{text}'"))) }
+        if self.take(text) {
+            Ok(())
+        } else {
+            Err(self.error(&format!("expected '{text}'")))
+        }
     }
 
     fn end_of_line(&mut self) -> Result<(), String> {
@@ -363,7 +385,10 @@ impl Reader<'_> {
                 }
             }
         }
-        let len = self.rest.find([',', ']', '}', '#', '\n', '\r']).unwrap_or(self.rest.len());
+        let len = self
+            .rest
+            .find([',', ']', '}', '#', '\n', '\r'])
+            .unwrap_or(self.rest.len());
         let word = self.rest[..len].trim().to_owned();
         self.advance(len);
         self.scalar(&word)
@@ -391,7 +416,12 @@ impl Reader<'_> {
         }
         let is_number = digits.starts_with(|c: char| c.is_ascii_digit() || c == '+' || c == '-')
             && digits.chars().all(|c| c.is_ascii_digit() || "+-.eE".contains(c));
-        if let Some(number) = digits.parse::<f64>().ok().filter(|_| is_number).and_then(Number::from_f64) {
+        if let Some(number) = digits
+            .parse::<f64>()
+            .ok()
+            .filter(|_| is_number)
+            .and_then(Number::from_f64)
+        {
             return Ok(Json::Number(number));
         }
         // A date or time stays text.

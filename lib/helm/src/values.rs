@@ -164,7 +164,9 @@ pub fn merge(mut base: Values, over: Values) -> Values {
 
 /// The value at a dotted path.
 pub(crate) fn at<'v>(values: &'v Values, path: &str) -> Option<&'v Value> {
-    let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
+    let (first, rest) = path
+        .split_once('.')
+        .map_or((path, None), |(first, rest)| (first, Some(rest)));
     let value = values.get(first)?;
     match rest {
         None => Some(value),

@@ -16,27 +16,45 @@ use crate::value::{Value, Width};
 
 pub(super) const TABLE: &[(&str, &str, Native)] = &[
     ("now", "", |_, _| Ok(object(now()))),
-    ("date", "sa", |_, args| Ok(format(&time(any(args, 1)), string(args, 0)).into())),
+    ("date", "sa", |_, args| {
+        Ok(format(&time(any(args, 1)), string(args, 0)).into())
+    }),
     ("dateInZone", "sas", in_zone),
     ("date_in_zone", "sas", in_zone),
-    ("htmlDate", "a", |_, args| Ok(format(&time(any(args, 0)), "2006-01-02").into())),
+    ("htmlDate", "a", |_, args| {
+        Ok(format(&time(any(args, 0)), "2006-01-02").into())
+    }),
     ("htmlDateInZone", "as", |_, args| {
         Ok(format(&time(any(args, 0)).with_time_zone(zone(string(args, 1))), "2006-01-02").into())
     }),
-    ("dateModify", "sa", |_, args| Ok(modify(args).unwrap_or_else(|| any(args, 1).clone()))),
-    ("date_modify", "sa", |_, args| Ok(modify(args).unwrap_or_else(|| any(args, 1).clone()))),
+    ("dateModify", "sa", |_, args| {
+        Ok(modify(args).unwrap_or_else(|| any(args, 1).clone()))
+    }),
+    ("date_modify", "sa", |_, args| {
+        Ok(modify(args).unwrap_or_else(|| any(args, 1).clone()))
+    }),
     ("mustDateModify", "sa", must_modify),
     ("must_date_modify", "sa", must_modify),
     ("toDate", "ss", |_, args| {
-        Ok(object(parse(string(args, 0), string(args, 1)).unwrap_or_else(|| zero().to_zoned(TimeZone::UTC))))
+        Ok(object(
+            parse(string(args, 0), string(args, 1)).unwrap_or_else(|| zero().to_zoned(TimeZone::UTC)),
+        ))
     }),
     ("mustToDate", "ss", |_, args| {
         let (layout, text) = (string(args, 0), string(args, 1));
         let quoted = (crate::quote::quote(text), crate::quote::quote(layout));
-        let wrong = || Failure::new(format!("parsing time {} as {}: cannot parse {0}", quoted.0, quoted.1));
+        let word = crate::quote::quote(next_word(layout).map_or(layout, |(_, word, _)| word));
+        let wrong = || {
+            Failure::new(format!(
+                "parsing time {0} as {1}: cannot parse {0} as {word}",
+                quoted.0, quoted.1
+            ))
+        };
         Ok(object(parse(layout, text).ok_or_else(wrong)?))
     }),
-    ("unixEpoch", "a", |_, args| Ok(time(any(args, 0)).timestamp().as_second().to_string().into())),
+    ("unixEpoch", "a", |_, args| {
+        Ok(time(any(args, 0)).timestamp().as_second().to_string().into())
+    }),
     ("ago", "a", |_, args| {
         let seconds = now().timestamp().as_second() - time(any(args, 0)).timestamp().as_second();
         Ok(crate::number::duration(seconds.saturating_mul(1_000_000_000)).into())
@@ -66,7 +84,12 @@ fn object(time: Zoned) -> Value {
 /// A time object, or seconds since 1970; anything else is now.
 fn time(value: &Value) -> Zoned {
     let seconds = match value {
-        Value::Object(object) => match object.json().as_ref().and_then(Value::as_str).map(str::parse::<Timestamp>) {
+        Value::Object(object) => match object
+            .json()
+            .as_ref()
+            .and_then(Value::as_str)
+            .map(str::parse::<Timestamp>)
+        {
             Some(Ok(time)) => return time.to_zoned(TimeZone::UTC),
             _ => return now(),
         },
@@ -77,12 +100,19 @@ fn time(value: &Value) -> Zoned {
 }
 
 fn in_zone(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
-    Ok(format(&time(any(args, 1)).with_time_zone(zone(string(args, 2))), string(args, 0)).into())
+    Ok(format(
+        &time(any(args, 1)).with_time_zone(zone(string(args, 2))),
+        string(args, 0),
+    )
+    .into())
 }
 
 fn modify(args: &[Value]) -> Option<Value> {
     let nanos = parse_duration(string(args, 0))?;
-    let moved = time(any(args, 1)).timestamp().checked_add(jiff::SignedDuration::from_nanos(nanos)).ok()?;
+    let moved = time(any(args, 1))
+        .timestamp()
+        .checked_add(jiff::SignedDuration::from_nanos(nanos))
+        .ok()?;
     Some(object(moved.to_zoned(TimeZone::UTC)))
 }
 
@@ -120,7 +150,9 @@ impl GoObject for TimeObject {
             "Format" => Ok(format(time, string(args, 0)).into()),
             "Unix" => Ok(Value::Int64(time.timestamp().as_second())),
             "UnixMilli" => Ok(Value::Int64(time.timestamp().as_millisecond())),
-            "UnixNano" => Ok(Value::Int64(i64::try_from(time.timestamp().as_nanosecond()).unwrap_or(0))),
+            "UnixNano" => Ok(Value::Int64(
+                i64::try_from(time.timestamp().as_nanosecond()).unwrap_or(0),
+            )),
             "Year" => small(time.year()),
             "Day" => small(i16::from(time.day())),
             "Hour" => small(i16::from(time.hour())),
@@ -131,7 +163,9 @@ impl GoObject for TimeObject {
             "String" => Ok(self.display().unwrap_or_default().into()),
             "Add" => {
                 let moved = jiff::SignedDuration::from_nanos(to_duration(any(args, 0)));
-                let moved = time.checked_add(moved).map_err(|error| Failure::new(error.to_string()))?;
+                let moved = time
+                    .checked_add(moved)
+                    .map_err(|error| Failure::new(error.to_string()))?;
                 Ok(object(moved))
             }
             "Sub" => {
@@ -152,17 +186,65 @@ impl GoObject for TimeObject {
 }
 
 const MONTHS: [&str; 12] = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
     "December",
 ];
 
-const DAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+const DAYS: [&str; 7] = [
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+    "Sunday",
+];
 
 /// The reference words of a layout, longest first where one begins another.
 const WORDS: &[&str] = &[
-    "January", "Jan", "Monday", "Mon", "MST", "2006", "-07:00:00", "-07:00", "-070000", "-0700", "-07", "Z07:00:00",
-    "Z07:00", "Z070000", "Z0700", "Z07", "002", "01", "02", "03", "04", "05", "06", "15", "__2", "_2", "PM", "pm", "1",
-    "2", "3", "4", "5",
+    "January",
+    "Jan",
+    "Monday",
+    "Mon",
+    "MST",
+    "2006",
+    "-07:00:00",
+    "-07:00",
+    "-070000",
+    "-0700",
+    "-07",
+    "Z07:00:00",
+    "Z07:00",
+    "Z070000",
+    "Z0700",
+    "Z07",
+    "002",
+    "01",
+    "02",
+    "03",
+    "04",
+    "05",
+    "06",
+    "15",
+    "__2",
+    "_2",
+    "PM",
+    "pm",
+    "1",
+    "2",
+    "3",
+    "4",
+    "5",
 ];
 
 /// The next reference word of a layout: what stands before it, the word, and what follows.
@@ -170,7 +252,11 @@ fn next_word(layout: &str) -> Option<(&str, &str, &str)> {
     for (at, _) in layout.char_indices() {
         let rest = &layout[at..];
         if rest.starts_with(['.', ',']) {
-            let digit = rest.as_bytes().get(1).copied().filter(|byte| matches!(byte, b'0' | b'9'));
+            let digit = rest
+                .as_bytes()
+                .get(1)
+                .copied()
+                .filter(|byte| matches!(byte, b'0' | b'9'));
             if let Some(digit) = digit {
                 let len = 1 + rest[1..].bytes().take_while(|byte| *byte == digit).count();
                 if !rest[len..].starts_with(|c: char| c.is_ascii_digit()) {
@@ -209,8 +295,14 @@ fn formatted(time: &Zoned, word: &str) -> String {
         0 => 12,
         hour => hour,
     };
-    let month = MONTHS.get(usize::try_from(time.month() - 1).unwrap_or(0)).copied().unwrap_or_default();
-    let day = DAYS.get(usize::try_from(time.weekday().to_monday_zero_offset()).unwrap_or(0)).copied().unwrap_or_default();
+    let month = MONTHS
+        .get(usize::try_from(time.month() - 1).unwrap_or(0))
+        .copied()
+        .unwrap_or_default();
+    let day = DAYS
+        .get(usize::try_from(time.weekday().to_monday_zero_offset()).unwrap_or(0))
+        .copied()
+        .unwrap_or_default();
     match word {
         "2006" => format!("{:04}", time.year()),
         "06" => format!("{:02}", time.year().rem_euclid(100)),
@@ -240,7 +332,11 @@ fn formatted(time: &Zoned, word: &str) -> String {
             let count = (word.len() - 1).min(9);
             if word.contains('9') {
                 let digits = digits[..count].trim_end_matches('0');
-                if digits.is_empty() { String::new() } else { format!("{}{digits}", &word[..1]) }
+                if digits.is_empty() {
+                    String::new()
+                } else {
+                    format!("{}{digits}", &word[..1])
+                }
             } else {
                 format!("{}{}", &word[..1], &digits[..count])
             }

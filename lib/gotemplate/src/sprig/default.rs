@@ -14,21 +14,31 @@ pub(super) const TABLE: &[(&str, &str, Native)] = &[
         Ok(given.filter(|given| !empty(given)).unwrap_or(any(args, 0)).clone())
     }),
     ("empty", "a", |_, args| Ok(empty(any(args, 0)).into())),
-    ("coalesce", "a*", |_, args| Ok(args.iter().find(|value| !empty(value)).cloned().unwrap_or(Value::Nil))),
+    ("coalesce", "a*", |_, args| {
+        Ok(args.iter().find(|value| !empty(value)).cloned().unwrap_or(Value::Nil))
+    }),
     ("all", "a*", |_, args| Ok((!args.iter().any(empty)).into())),
     ("any", "a*", |_, args| Ok(args.iter().any(|value| !empty(value)).into())),
-    ("ternary", "aab", |_, args| Ok(any(args, if any(args, 2).truth() { 0 } else { 1 }).clone())),
+    ("ternary", "aab", |_, args| {
+        Ok(any(args, if any(args, 2).truth() { 0 } else { 1 }).clone())
+    }),
     ("fail", "s", |_, args| Err(string(args, 0).into())),
     ("typeOf", "a", |_, args| Ok(any(args, 0).type_name().into())),
-    ("typeIs", "sa", |_, args| Ok((any(args, 1).type_name() == string(args, 0)).into())),
+    ("typeIs", "sa", |_, args| {
+        Ok((any(args, 1).type_name() == string(args, 0)).into())
+    }),
     ("typeIsLike", "sa", |_, args| {
         let name = any(args, 1).type_name();
         let wanted = string(args, 0);
         Ok((name == wanted || name.strip_prefix('*') == Some(wanted)).into())
     }),
     ("kindOf", "a", |_, args| Ok(any(args, 0).kind_name().into())),
-    ("kindIs", "sa", |_, args| Ok((any(args, 1).kind_name() == string(args, 0)).into())),
-    ("deepEqual", "aa", |machine, args| Ok(deep_equal(machine, any(args, 0), any(args, 1), 0)?.into())),
+    ("kindIs", "sa", |_, args| {
+        Ok((any(args, 1).kind_name() == string(args, 0)).into())
+    }),
+    ("deepEqual", "aa", |machine, args| {
+        Ok(deep_equal(machine, any(args, 0), any(args, 1), 0)?.into())
+    }),
     ("deepCopy", "a", deep_copy_of),
     ("mustDeepCopy", "a", deep_copy_of),
 ];
@@ -44,7 +54,12 @@ pub(super) fn empty(value: &Value) -> bool {
 /// Nesting at which comparing and copying give up.
 const MAX_DEPTH: usize = 1_000;
 
-pub(super) fn deep_equal(machine: &mut Machine<'_>, left: &Value, right: &Value, depth: usize) -> Result<bool, Failure> {
+pub(super) fn deep_equal(
+    machine: &mut Machine<'_>,
+    left: &Value,
+    right: &Value,
+    depth: usize,
+) -> Result<bool, Failure> {
     machine.work(1)?;
     if depth > MAX_DEPTH {
         return Err(Failure::Limit(format!("values nested more than {MAX_DEPTH} levels")));
@@ -97,7 +112,10 @@ pub(super) fn deep_copy(machine: &mut Machine<'_>, value: &Value, depth: usize) 
         Value::List(list) => {
             machine.reserve(list.len() * 32)?;
             let items = list.to_vec();
-            let items = items.iter().map(|item| deep_copy(machine, item, depth + 1)).collect::<Result<_, _>>()?;
+            let items = items
+                .iter()
+                .map(|item| deep_copy(machine, item, depth + 1))
+                .collect::<Result<_, _>>()?;
             List::typed(list.element(), items).into()
         }
         Value::Map(map) => {

@@ -1,6 +1,6 @@
 //! Maps. They are changed in place: everybody who holds the map sees it.
 
-use super::default::{deep_copy, empty};
+use super::default::empty;
 use super::{any, rest, string, text_of};
 use crate::failure::Failure;
 use crate::function::Native;
@@ -11,11 +11,16 @@ pub(super) const TABLE: &[(&str, &str, Native)] = &[
     ("dict", "a*", |_, args| {
         let map = Map::new();
         for pair in args.chunks(2) {
-            map.insert(&text_of(any(pair, 0)), pair.get(1).cloned().unwrap_or_else(|| "".into()));
+            map.insert(
+                &text_of(any(pair, 0)),
+                pair.get(1).cloned().unwrap_or_else(|| "".into()),
+            );
         }
         Ok(map.into())
     }),
-    ("get", "ms", |_, args| Ok(map(args, 0).get(string(args, 1)).unwrap_or_else(|| "".into()))),
+    ("get", "ms", |_, args| {
+        Ok(map(args, 0).get(string(args, 1)).unwrap_or_else(|| "".into()))
+    }),
     ("set", "msa", |_, args| {
         map(args, 0).insert(string(args, 1), any(args, 2).clone());
         Ok(any(args, 0).clone())
@@ -24,7 +29,9 @@ pub(super) const TABLE: &[(&str, &str, Native)] = &[
         map(args, 0).remove(string(args, 1));
         Ok(any(args, 0).clone())
     }),
-    ("hasKey", "ms", |_, args| Ok(map(args, 0).contains(string(args, 1)).into())),
+    ("hasKey", "ms", |_, args| {
+        Ok(map(args, 0).contains(string(args, 1)).into())
+    }),
     ("pluck", "sm*", |_, args| {
         let found = rest(args, 1).iter().filter_map(|value| match value {
             Value::Map(map) => map.get(string(args, 0)),
@@ -37,7 +44,12 @@ pub(super) const TABLE: &[(&str, &str, Native)] = &[
         Ok(List::strings(keys).into())
     }),
     ("values", "m", |_, args| {
-        Ok(map(args, 0).to_vec().into_iter().map(|(_, value)| value).collect::<Vec<_>>().into())
+        Ok(map(args, 0)
+            .to_vec()
+            .into_iter()
+            .map(|(_, value)| value)
+            .collect::<Vec<_>>()
+            .into())
     }),
     ("pick", "ms*", |_, args| {
         let picked = Map::new();
@@ -108,14 +120,8 @@ fn merge_into(machine: &mut Machine<'_>, target: &Map, source: &Map, over: bool,
                 }
             }
             (Some(old), _) if !over && !empty(&old) => {}
-            (Some(_), value) if over && empty(value) && !matches!(value, Value::Nil) => {}
-            (Some(_), Value::Nil) if !over => {}
-            (None, Value::Nil) if !over => {}
-            // A merged map must not tie the source to later changes of the target.
-            (_, Value::Map(_)) => {
-                let copy = deep_copy(machine, &value, depth)?;
-                target.insert(&key, copy);
-            }
+            (_, Value::Nil) if !over => {}
+            // The target holds the source's own maps and lists from now on.
             _ => target.insert(&key, value),
         }
     }
@@ -124,7 +130,7 @@ fn merge_into(machine: &mut Machine<'_>, target: &Map, source: &Map, over: bool,
 
 fn dig(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
     if args.len() < 3 {
-        return Err("runtime error: slice bounds out of range".into());
+        return Err("dig needs at least three arguments".into());
     }
     let (path, tail) = args.split_at(args.len() - 2);
     let (default, source) = (any(tail, 0), any(tail, 1));
@@ -133,14 +139,22 @@ fn dig(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
         Value::Map(map) if is_plain(source) => Some(map),
         _ => None,
     }) else {
-        let kind = if source.is_nil() { "nil".into() } else { source.type_name() };
-        return Err(Failure::new(format!("interface conversion: interface {{}} is {kind}, not map[string]interface {{}}")));
+        let kind = if source.is_nil() {
+            "nil".into()
+        } else {
+            source.type_name()
+        };
+        return Err(Failure::new(format!(
+            "interface conversion: interface {{}} is {kind}, not map[string]interface {{}}"
+        )));
     };
     let mut current = source.clone();
     for (index, key) in path.iter().enumerate() {
         let Some(name) = key.as_str() else {
             let kind = key.type_name();
-            return Err(Failure::new(format!("interface conversion: interface {{}} is {kind}, not string")));
+            return Err(Failure::new(format!(
+                "interface conversion: interface {{}} is {kind}, not string"
+            )));
         };
         let Some(value) = current.get(name) else {
             return Ok(default.clone());
@@ -151,7 +165,11 @@ fn dig(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
         match value {
             Value::Map(ref inner) if is_plain(&value) => current = inner.clone(),
             other => {
-                let kind = if other.is_nil() { "nil".into() } else { other.type_name() };
+                let kind = if other.is_nil() {
+                    "nil".into()
+                } else {
+                    other.type_name()
+                };
                 return Err(Failure::new(format!(
                     "interface conversion: interface {{}} is {kind}, not map[string]interface {{}}"
                 )));

@@ -21,17 +21,35 @@ pub(super) const TABLE: &[(&str, &str, Native)] = &[
     }),
     ("b32enc", "s", |_, args| Ok(base32(string(args, 0).as_bytes()).into())),
     ("b32dec", "s", |_, args| Ok(base32_decoded(string(args, 0)).into())),
-    ("sha1sum", "s", |_, args| Ok(hex::encode(sha1::Sha1::digest(string(args, 0))).into())),
-    ("sha256sum", "s", |_, args| Ok(hex::encode(sha2::Sha256::digest(string(args, 0))).into())),
-    ("sha512sum", "s", |_, args| Ok(hex::encode(sha2::Sha512::digest(string(args, 0))).into())),
-    ("adler32sum", "s", |_, args| Ok(adler32(string(args, 0).as_bytes()).to_string().into())),
-    ("fromJson", "s", |_, args| Ok(parse(string(args, 0)).unwrap_or(Value::Nil))),
+    ("sha1sum", "s", |_, args| {
+        Ok(hex::encode(sha1::Sha1::digest(string(args, 0))).into())
+    }),
+    ("sha256sum", "s", |_, args| {
+        Ok(hex::encode(sha2::Sha256::digest(string(args, 0))).into())
+    }),
+    ("sha512sum", "s", |_, args| {
+        Ok(hex::encode(sha2::Sha512::digest(string(args, 0))).into())
+    }),
+    ("adler32sum", "s", |_, args| {
+        Ok(adler32(string(args, 0).as_bytes()).to_string().into())
+    }),
+    ("fromJson", "s", |_, args| {
+        Ok(parse(string(args, 0)).unwrap_or(Value::Nil))
+    }),
     ("mustFromJson", "s", |_, args| parse(string(args, 0))),
-    ("toJson", "a", |_, args| Ok(to_json(any(args, 0)).unwrap_or_default().into())),
+    ("toJson", "a", |_, args| {
+        Ok(to_json(any(args, 0)).unwrap_or_default().into())
+    }),
     ("mustToJson", "a", |_, args| Ok(to_json(any(args, 0))?.into())),
-    ("toPrettyJson", "a", |_, args| Ok(to_pretty_json(any(args, 0)).unwrap_or_default().into())),
-    ("mustToPrettyJson", "a", |_, args| Ok(to_pretty_json(any(args, 0))?.into())),
-    ("toRawJson", "a", |_, args| Ok(to_raw_json(any(args, 0)).unwrap_or_default().into())),
+    ("toPrettyJson", "a", |_, args| {
+        Ok(to_pretty_json(any(args, 0)).unwrap_or_default().into())
+    }),
+    ("mustToPrettyJson", "a", |_, args| {
+        Ok(to_pretty_json(any(args, 0))?.into())
+    }),
+    ("toRawJson", "a", |_, args| {
+        Ok(to_raw_json(any(args, 0)).unwrap_or_default().into())
+    }),
     ("mustToRawJson", "a", |_, args| Ok(to_raw_json(any(args, 0))?.into())),
 ];
 
@@ -89,8 +107,9 @@ fn adler32(bytes: &[u8]) -> u32 {
 }
 
 fn parse(text: &str) -> Result<Value, Failure> {
-    let data: serde_json::Value = serde_json::from_str(text).map_err(|error| Failure::new(error.to_string()))?;
-    Ok(json::from_json(&data))
+    json::parse(text)
+        .map(|data| json::from_json(&data))
+        .map_err(Failure::new)
 }
 
 /// Compact JSON as Go writes it: `<`, `>` and `&` escaped.
@@ -100,7 +119,10 @@ pub(crate) fn to_json(value: &Value) -> Result<String, Failure> {
 
 fn to_raw_json(value: &Value) -> Result<String, Failure> {
     let text = to_json(value)?;
-    Ok(text.replace("\\u003c", "<").replace("\\u003e", ">").replace("\\u0026", "&"))
+    Ok(text
+        .replace("\\u003c", "<")
+        .replace("\\u003e", ">")
+        .replace("\\u0026", "&"))
 }
 
 /// Indented with two spaces.

@@ -10,10 +10,18 @@ use crate::value::{List, Value};
 pub(super) const TABLE: &[(&str, &str, Native)] = &[
     ("list", "a*", |_, args| Ok(args.to_vec().into())),
     ("tuple", "a*", |_, args| Ok(args.to_vec().into())),
-    ("first", "a", |_, args| Ok(items(any(args, 0), "first")?.first().cloned().unwrap_or(Value::Nil))),
-    ("mustFirst", "a", |_, args| Ok(items(any(args, 0), "first")?.first().cloned().unwrap_or(Value::Nil))),
-    ("last", "a", |_, args| Ok(items(any(args, 0), "last")?.last().cloned().unwrap_or(Value::Nil))),
-    ("mustLast", "a", |_, args| Ok(items(any(args, 0), "last")?.last().cloned().unwrap_or(Value::Nil))),
+    ("first", "a", |_, args| {
+        Ok(items(any(args, 0), "first")?.first().cloned().unwrap_or(Value::Nil))
+    }),
+    ("mustFirst", "a", |_, args| {
+        Ok(items(any(args, 0), "first")?.first().cloned().unwrap_or(Value::Nil))
+    }),
+    ("last", "a", |_, args| {
+        Ok(items(any(args, 0), "last")?.last().cloned().unwrap_or(Value::Nil))
+    }),
+    ("mustLast", "a", |_, args| {
+        Ok(items(any(args, 0), "last")?.last().cloned().unwrap_or(Value::Nil))
+    }),
     ("rest", "a", rest_of),
     ("mustRest", "a", rest_of),
     ("initial", "a", initial),
@@ -45,7 +53,10 @@ fn items(value: &Value, action: &str) -> Result<Vec<Value>, Failure> {
     match value {
         Value::List(list) => Ok(list.to_vec()),
         Value::Missing | Value::Nil => Err("runtime error: invalid memory address or nil pointer dereference".into()),
-        other => Err(Failure::new(format!("Cannot find {action} on type {}", other.kind_name()))),
+        other => Err(Failure::new(format!(
+            "Cannot find {action} on type {}",
+            other.kind_name()
+        ))),
     }
 }
 
@@ -59,17 +70,12 @@ fn items_to(value: &Value, action: &str) -> Result<Vec<Value>, Failure> {
 
 fn rest_of(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
     let items = items(any(args, 0), "rest")?;
-    if items.is_empty() {
-        return Ok(Value::Nil);
-    }
     Ok(items.get(1..).unwrap_or_default().to_vec().into())
 }
 
 fn initial(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
     let mut items = items(any(args, 0), "initial")?;
-    if items.pop().is_none() {
-        return Ok(Value::Nil);
-    }
+    items.pop();
     Ok(items.into())
 }
 
@@ -135,7 +141,10 @@ fn compact(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
 
 fn slice(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
     let Value::List(list) = any(args, 0) else {
-        return Err(Failure::new(format!("list should be type of slice or array but {}", any(args, 0).kind_name())));
+        return Err(Failure::new(format!(
+            "list should be type of slice or array but {}",
+            any(args, 0).kind_name()
+        )));
     };
     let items = list.to_vec();
     if items.is_empty() {
@@ -162,7 +171,12 @@ fn concat(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
             Value::Missing | Value::Nil => {
                 return Err("runtime error: invalid memory address or nil pointer dereference".into());
             }
-            other => return Err(Failure::new(format!("Cannot concat type {} as list", other.kind_name()))),
+            other => {
+                return Err(Failure::new(format!(
+                    "Cannot concat type {} as list",
+                    other.kind_name()
+                )));
+            }
         }
     }
     Ok(all.into())
@@ -174,5 +188,9 @@ fn chunk(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
         Value::List(list) => list.to_vec(),
         other => return Err(Failure::new(format!("Cannot chunk type {}", other.kind_name()))),
     };
-    Ok(items.chunks(size).map(|part| Value::from(part.to_vec())).collect::<Vec<_>>().into())
+    Ok(items
+        .chunks(size)
+        .map(|part| Value::from(part.to_vec()))
+        .collect::<Vec<_>>()
+        .into())
 }

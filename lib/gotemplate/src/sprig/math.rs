@@ -12,27 +12,55 @@ pub(super) const TABLE: &[(&str, &str, Native)] = &[
     ("int", "a", |_, args| Ok(Value::Int(to_int64(any(args, 0))))),
     ("int64", "a", |_, args| Ok(Value::Int64(to_int64(any(args, 0))))),
     ("float64", "a", |_, args| Ok(Value::Float(to_float(any(args, 0))))),
-    ("add1", "a", |_, args| Ok(Value::Int64(to_int64(any(args, 0)).wrapping_add(1)))),
-    ("add", "a*", |_, args| Ok(Value::Int64(args.iter().map(to_int64).fold(0, i64::wrapping_add)))),
-    ("sub", "aa", |_, args| Ok(Value::Int64(to_int64(any(args, 0)).wrapping_sub(to_int64(any(args, 1)))))),
-    ("mul", "aa*", |_, args| Ok(Value::Int64(args.iter().map(to_int64).fold(1, i64::wrapping_mul)))),
+    ("add1", "a", |_, args| {
+        Ok(Value::Int64(to_int64(any(args, 0)).wrapping_add(1)))
+    }),
+    ("add", "a*", |_, args| {
+        Ok(Value::Int64(args.iter().map(to_int64).fold(0, i64::wrapping_add)))
+    }),
+    ("sub", "aa", |_, args| {
+        Ok(Value::Int64(
+            to_int64(any(args, 0)).wrapping_sub(to_int64(any(args, 1))),
+        ))
+    }),
+    ("mul", "aa*", |_, args| {
+        Ok(Value::Int64(args.iter().map(to_int64).fold(1, i64::wrapping_mul)))
+    }),
     ("div", "aa", |_, args| divided(args, i64::checked_div)),
     ("mod", "aa", |_, args| divided(args, i64::checked_rem)),
     ("add1f", "a", |_, args| Ok(Value::Float(to_float(any(args, 0)) + 1.0))),
-    ("addf", "a*", |_, args| Ok(Value::Float(decimal(args.iter(), Some(0.0), |sum, next| sum + next)))),
-    ("subf", "aa*", |_, args| Ok(Value::Float(decimal(args.iter(), None, |sum, next| sum - next)))),
-    ("mulf", "aa*", |_, args| Ok(Value::Float(decimal(args.iter(), None, |sum, next| sum * next)))),
+    ("addf", "a*", |_, args| {
+        Ok(Value::Float(decimal(args.iter(), Some(0.0), |sum, next| sum + next)))
+    }),
+    ("subf", "aa*", |_, args| {
+        Ok(Value::Float(decimal(args.iter(), None, |sum, next| sum - next)))
+    }),
+    ("mulf", "aa*", |_, args| {
+        Ok(Value::Float(decimal(args.iter(), None, |sum, next| sum * next)))
+    }),
     ("divf", "aa*", |_, args| {
         if rest(args, 1).iter().any(|value| to_float(value) == 0.0) {
             return Err("decimal division by 0".into());
         }
         Ok(Value::Float(decimal(args.iter(), None, |sum, next| sum / next)))
     }),
-    ("max", "aa*", |_, args| Ok(Value::Int64(args.iter().map(to_int64).max().unwrap_or(0)))),
-    ("biggest", "aa*", |_, args| Ok(Value::Int64(args.iter().map(to_int64).max().unwrap_or(0)))),
-    ("min", "aa*", |_, args| Ok(Value::Int64(args.iter().map(to_int64).min().unwrap_or(0)))),
-    ("maxf", "aa*", |_, args| Ok(Value::Float(args.iter().map(to_float).fold(f64::NEG_INFINITY, f64::max)))),
-    ("minf", "aa*", |_, args| Ok(Value::Float(args.iter().map(to_float).fold(f64::INFINITY, f64::min)))),
+    ("max", "aa*", |_, args| {
+        Ok(Value::Int64(args.iter().map(to_int64).max().unwrap_or(0)))
+    }),
+    ("biggest", "aa*", |_, args| {
+        Ok(Value::Int64(args.iter().map(to_int64).max().unwrap_or(0)))
+    }),
+    ("min", "aa*", |_, args| {
+        Ok(Value::Int64(args.iter().map(to_int64).min().unwrap_or(0)))
+    }),
+    ("maxf", "aa*", |_, args| {
+        Ok(Value::Float(
+            args.iter().map(to_float).fold(f64::NEG_INFINITY, f64::max),
+        ))
+    }),
+    ("minf", "aa*", |_, args| {
+        Ok(Value::Float(args.iter().map(to_float).fold(f64::INFINITY, f64::min)))
+    }),
     ("ceil", "a", |_, args| Ok(Value::Float(to_float(any(args, 0)).ceil()))),
     ("floor", "a", |_, args| Ok(Value::Float(to_float(any(args, 0)).floor()))),
     ("round", "aif*", round),
@@ -40,7 +68,9 @@ pub(super) const TABLE: &[(&str, &str, Native)] = &[
         let end = int(args, 0);
         numbers(machine, 0, end, if end < 0 { -1 } else { 1 })
     }),
-    ("untilStep", "iii", |machine, args| numbers(machine, int(args, 0), int(args, 1), int(args, 2))),
+    ("untilStep", "iii", |machine, args| {
+        numbers(machine, int(args, 0), int(args, 1), int(args, 2))
+    }),
     ("duration", "a", |_, args| {
         let seconds = match any(args, 0) {
             Value::Str(text) => text.parse().unwrap_or(0),
@@ -49,7 +79,11 @@ pub(super) const TABLE: &[(&str, &str, Native)] = &[
         };
         Ok(crate::number::duration(seconds.saturating_mul(1_000_000_000)).into())
     }),
-    ("durationRound", "a", |_, args| Ok(rounded_duration(any(args, 0)).into())),
+    (
+        "durationRound",
+        "a",
+        |_, args| Ok(rounded_duration(any(args, 0)).into()),
+    ),
 ];
 
 fn divided(args: &[Value], operation: fn(i64, i64) -> Option<i64>) -> Result<Value, Failure> {
@@ -62,10 +96,16 @@ fn divided(args: &[Value], operation: fn(i64, i64) -> Option<i64>) -> Result<Val
 
 /// Folds floats, then drops the binary noise beyond fifteen digits: sprig computes in decimal.
 fn decimal<'v>(values: impl Iterator<Item = &'v Value>, start: Option<f64>, step: fn(f64, f64) -> f64) -> f64 {
-    let result = values.map(to_float).fold(start, |sum, next| Some(sum.map_or(next, |sum| step(sum, next))));
+    let result = values
+        .map(to_float)
+        .fold(start, |sum, next| Some(sum.map_or(next, |sum| step(sum, next))));
     let result = result.unwrap_or(0.0);
     format!("{result:.14e}").parse().map_or(result, |rounded: f64| {
-        if (rounded - result).abs() <= result.abs() * 4.0 * f64::EPSILON { rounded } else { result }
+        if (rounded - result).abs() <= result.abs() * 4.0 * f64::EPSILON {
+            rounded
+        } else {
+            result
+        }
     })
 }
 
@@ -76,7 +116,11 @@ fn round(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
     let digit = power * value;
     let fraction = digit.fract();
     let rounded = if digit >= 0.0 {
-        if fraction >= up_from { digit.ceil() } else { digit.floor() }
+        if fraction >= up_from {
+            digit.ceil()
+        } else {
+            digit.floor()
+        }
     } else if fraction.abs() >= up_from {
         digit.floor()
     } else {
@@ -98,7 +142,14 @@ fn rounded_duration(value: &Value) -> String {
     };
     let seconds = nanos.unsigned_abs() / 1_000_000_000;
     let sign = if nanos < 0 { "-" } else { "" };
-    let units = [(31_536_000, "y"), (2_592_000, "mo"), (86_400, "d"), (3_600, "h"), (60, "m"), (1, "s")];
+    let units = [
+        (31_536_000, "y"),
+        (2_592_000, "mo"),
+        (86_400, "d"),
+        (3_600, "h"),
+        (60, "m"),
+        (1, "s"),
+    ];
     for (size, unit) in units {
         if seconds >= size {
             return format!("{sign}{}{unit}", seconds / size);

@@ -69,7 +69,11 @@ pub fn text_of(value: &Value) -> String {
         Value::Str(text) => text.to_string(),
         Value::Missing | Value::Nil => "<nil>".into(),
         Value::List(list) if list.element() == Element::Byte => {
-            let bytes: Vec<u8> = list.to_vec().iter().filter_map(|item| u8::try_from(item.as_integer()?).ok()).collect();
+            let bytes: Vec<u8> = list
+                .to_vec()
+                .iter()
+                .filter_map(|item| u8::try_from(item.as_integer()?).ok())
+                .collect();
             String::from_utf8_lossy(&bytes).into_owned()
         }
         Value::Object(object) if object.bytes().is_some() => {

@@ -22,7 +22,11 @@ pub fn base(path: &str) -> &str {
         return ".";
     }
     let trimmed = path.trim_end_matches('/');
-    if trimmed.is_empty() { "/" } else { trimmed.rsplit('/').next().unwrap_or(trimmed) }
+    if trimmed.is_empty() {
+        "/"
+    } else {
+        trimmed.rsplit('/').next().unwrap_or(trimmed)
+    }
 }
 
 fn dir(path: &str) -> String {

@@ -9,22 +9,33 @@ use crate::machine::Machine;
 use crate::value::{List, Value};
 
 pub(super) const TABLE: &[(&str, &str, Native)] = &[
-    ("regexMatch", "ss", |_, args| Ok(compile(args).is_ok_and(|regex| regex.is_match(string(args, 1))).into())),
-    ("mustRegexMatch", "ss", |_, args| Ok(compile(args)?.is_match(string(args, 1)).into())),
+    ("regexMatch", "ss", |_, args| {
+        Ok(compile(args).is_ok_and(|regex| regex.is_match(string(args, 1))).into())
+    }),
+    ("mustRegexMatch", "ss", |_, args| {
+        Ok(compile(args)?.is_match(string(args, 1)).into())
+    }),
     ("regexFind", "ss", |machine, args| panicked(find, machine, args)),
     ("mustRegexFind", "ss", find),
     ("regexFindAll", "ssi", |machine, args| panicked(find_all, machine, args)),
     ("mustRegexFindAll", "ssi", find_all),
-    ("regexReplaceAll", "sss", |machine, args| panicked(replace, machine, args)),
+    ("regexReplaceAll", "sss", |machine, args| {
+        panicked(replace, machine, args)
+    }),
     ("mustRegexReplaceAll", "sss", replace),
-    ("regexReplaceAllLiteral", "sss", |machine, args| panicked(replace_literal, machine, args)),
+    ("regexReplaceAllLiteral", "sss", |machine, args| {
+        panicked(replace_literal, machine, args)
+    }),
     ("mustRegexReplaceAllLiteral", "sss", replace_literal),
     ("regexSplit", "ssi", |machine, args| panicked(split, machine, args)),
     ("mustRegexSplit", "ssi", split),
     ("regexQuoteMeta", "s", |_, args| {
         let special = |character: char| r"\.+*?()|[]{}^$".contains(character);
         let quoted = string(args, 0).chars().flat_map(|character| {
-            special(character).then_some('\\').into_iter().chain(std::iter::once(character))
+            special(character)
+                .then_some('\\')
+                .into_iter()
+                .chain(std::iter::once(character))
         });
         Ok(quoted.collect::<String>().into())
     }),
@@ -43,19 +54,33 @@ fn panicked(function: Native, machine: &mut Machine<'_>, args: &[Value]) -> Resu
 /// RE2's words for the mistakes that are made most.
 fn reason(pattern: &str, error: &regex::Error) -> String {
     let text = error.to_string();
-    let text = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    let text = text
+        .lines()
+        .last()
+        .unwrap_or_default()
+        .trim_start_matches("error: ")
+        .to_owned();
     match text.as_str() {
         "unclosed group" => format!("missing closing ): `{pattern}`"),
         "unopened group" => format!("unexpected ): `{pattern}`"),
         "unclosed character class" => {
-            format!("missing closing ]: `{}`", pattern.rfind('[').map_or(pattern, |at| &pattern[at..]))
+            format!(
+                "missing closing ]: `{}`",
+                pattern.rfind('[').map_or(pattern, |at| &pattern[at..])
+            )
         }
         text if text.starts_with("repetition operator missing") => {
-            format!("missing argument to repetition operator: `{}`", pattern.chars().next().unwrap_or('*'))
+            format!(
+                "missing argument to repetition operator: `{}`",
+                pattern.chars().next().unwrap_or('*')
+            )
         }
         text if text.starts_with("look-around") => {
             let at = pattern.find("(?").unwrap_or(0);
-            let operator: String = pattern[at..].chars().take(if pattern[at..].starts_with("(?<") { 4 } else { 3 }).collect();
+            let operator: String = pattern[at..]
+                .chars()
+                .take(if pattern[at..].starts_with("(?<") { 4 } else { 3 })
+                .collect();
             format!("invalid or unsupported Perl syntax: `{operator}`")
         }
         text => format!("{text}: `{pattern}`"),
@@ -68,7 +93,10 @@ fn compile(args: &[Value]) -> Result<Regex, Failure> {
 }
 
 fn find(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
-    Ok(compile(args)?.find(string(args, 1)).map_or("", |found| found.as_str()).into())
+    Ok(compile(args)?
+        .find(string(args, 1))
+        .map_or("", |found| found.as_str())
+        .into())
 }
 
 /// How many results a Go limit allows: all for a negative one.
@@ -79,7 +107,13 @@ fn limit(args: &[Value]) -> usize {
 fn find_all(machine: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
     let regex = compile(args)?;
     machine.reserve(string(args, 1).len().saturating_mul(8))?;
-    Ok(List::strings(regex.find_iter(string(args, 1)).take(limit(args)).map(|found| found.as_str())).into())
+    Ok(List::strings(
+        regex
+            .find_iter(string(args, 1))
+            .take(limit(args))
+            .map(|found| found.as_str()),
+    )
+    .into())
 }
 
 fn replace(machine: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
@@ -88,7 +122,11 @@ fn replace(machine: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> 
     // The worst case: every reference stands for the whole text.
     let references = 1 + new.matches('$').count();
     let found = regex.find_iter(text).count();
-    machine.reserve(text.len().saturating_mul(references).saturating_add(found.saturating_mul(new.len())))?;
+    machine.reserve(
+        text.len()
+            .saturating_mul(references)
+            .saturating_add(found.saturating_mul(new.len())),
+    )?;
     Ok(regex.replace_all(text, new).into_owned().into())
 }
 

@@ -9,17 +9,28 @@ use crate::machine::Machine;
 use crate::value::Value;
 
 pub(super) const TABLE: &[(&str, &str, Native)] = &[
-    ("randAlphaNum", "i", |machine, args| letters(machine, args, |byte| byte.is_ascii_alphanumeric())),
-    ("randAlpha", "i", |machine, args| letters(machine, args, |byte| byte.is_ascii_alphabetic())),
-    ("randNumeric", "i", |machine, args| letters(machine, args, |byte| byte.is_ascii_digit())),
-    ("randAscii", "i", |machine, args| letters(machine, args, |byte| (32..127).contains(&byte))),
+    ("randAlphaNum", "i", |machine, args| {
+        letters(machine, args, |byte| byte.is_ascii_alphanumeric())
+    }),
+    ("randAlpha", "i", |machine, args| {
+        letters(machine, args, |byte| byte.is_ascii_alphabetic())
+    }),
+    ("randNumeric", "i", |machine, args| {
+        letters(machine, args, |byte| byte.is_ascii_digit())
+    }),
+    ("randAscii", "i", |machine, args| {
+        letters(machine, args, |byte| (32..127).contains(&byte))
+    }),
     ("randBytes", "i", |machine, args| {
         let count = count(machine, args)?;
         Ok(base64::engine::general_purpose::STANDARD.encode(bytes(count)?).into())
     }),
     ("randInt", "ii", |_, args| {
         let (low, high) = (int(args, 0), int(args, 1));
-        let span = high.checked_sub(low).and_then(|span| u64::try_from(span).ok()).filter(|span| *span > 0);
+        let span = high
+            .checked_sub(low)
+            .and_then(|span| u64::try_from(span).ok())
+            .filter(|span| *span > 0);
         let span = span.ok_or_else(|| Failure::new("invalid argument to Intn"))?;
         let offset = i64::try_from(number()? % span).unwrap_or(0);
         Ok(Value::Int(low + offset))
@@ -39,7 +50,15 @@ pub(super) const TABLE: &[(&str, &str, Native)] = &[
             *variant = (*variant & 0x3f) | 0x80;
         }
         let text = hex::encode(random);
-        Ok(format!("{}-{}-{}-{}-{}", &text[..8], &text[8..12], &text[12..16], &text[16..20], &text[20..]).into())
+        Ok(format!(
+            "{}-{}-{}-{}-{}",
+            &text[..8],
+            &text[8..12],
+            &text[12..16],
+            &text[16..20],
+            &text[20..]
+        )
+        .into())
     }),
 ];
 

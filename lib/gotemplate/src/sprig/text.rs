@@ -21,49 +21,89 @@ pub(super) const TABLE: &[(&str, &str, Native)] = &[
         let text = string(args, 1);
         Ok(text.strip_prefix(string(args, 0)).unwrap_or(text).into())
     }),
-    ("upper", "s", |_, args| Ok(string(args, 0).to_uppercase().into())),
+    ("upper", "s", |_, args| Ok(upper(string(args, 0)).into())),
     ("lower", "s", |_, args| Ok(string(args, 0).to_lowercase().into())),
     ("title", "s", |_, args| Ok(title(string(args, 0)).into())),
-    ("untitle", "s", |_, args| Ok(each_word(string(args, 0), |first| first.to_lowercase().collect()).into())),
+    ("untitle", "s", |_, args| {
+        Ok(each_word(string(args, 0), |first| first.to_lowercase().collect()).into())
+    }),
     ("swapcase", "s", |_, args| Ok(swap_case(string(args, 0)).into())),
-    ("nospace", "s", |_, args| Ok(string(args, 0).replace(char::is_whitespace, "").into())),
-    ("initials", "s", |_, args| Ok(string(args, 0).split_whitespace().filter_map(|w| w.chars().next()).collect::<String>().into())),
+    ("nospace", "s", |_, args| {
+        Ok(string(args, 0).replace(char::is_whitespace, "").into())
+    }),
+    ("initials", "s", |_, args| {
+        Ok(string(args, 0)
+            .split_whitespace()
+            .filter_map(|w| w.chars().next())
+            .collect::<String>()
+            .into())
+    }),
     ("snakecase", "s", |_, args| Ok(separated(string(args, 0), '_').into())),
     ("kebabcase", "s", |_, args| Ok(separated(string(args, 0), '-').into())),
     ("camelcase", "s", |_, args| Ok(camel(string(args, 0)).into())),
     ("substr", "iis", substring),
-    ("trunc", "is", |_, args| Ok(truncated(int(args, 0), string(args, 1)).into())),
-    ("abbrev", "is", |_, args| Ok(abbreviated(0, int(args, 0), string(args, 1)).into())),
-    ("abbrevboth", "iis", |_, args| Ok(abbreviated(int(args, 0), int(args, 1), string(args, 2)).into())),
+    ("trunc", "is", |_, args| {
+        Ok(truncated(int(args, 0), string(args, 1)).into())
+    }),
+    ("abbrev", "is", |_, args| {
+        Ok(abbreviated(0, int(args, 0), string(args, 1)).into())
+    }),
+    ("abbrevboth", "iis", |_, args| {
+        Ok(abbreviated(int(args, 0), int(args, 1), string(args, 2)).into())
+    }),
     ("repeat", "is", |machine, args| {
         let count = int(args, 0);
         let count = usize::try_from(count).map_err(|_| Failure::new("strings: negative Repeat count"))?;
         machine.reserve(count.saturating_mul(string(args, 1).len()))?;
         Ok(string(args, 1).repeat(count).into())
     }),
-    ("contains", "ss", |_, args| Ok(string(args, 1).contains(string(args, 0)).into())),
-    ("hasPrefix", "ss", |_, args| Ok(string(args, 1).starts_with(string(args, 0)).into())),
-    ("hasSuffix", "ss", |_, args| Ok(string(args, 1).ends_with(string(args, 0)).into())),
-    ("quote", "a*", |_, args| Ok(quoted(args, |value| quote::quote(&text_of(value))).into())),
-    ("squote", "a*", |_, args| Ok(quoted(args, |value| format!("'{}'", text_of(value))).into())),
+    ("contains", "ss", |_, args| {
+        Ok(string(args, 1).contains(string(args, 0)).into())
+    }),
+    ("hasPrefix", "ss", |_, args| {
+        Ok(string(args, 1).starts_with(string(args, 0)).into())
+    }),
+    ("hasSuffix", "ss", |_, args| {
+        Ok(string(args, 1).ends_with(string(args, 0)).into())
+    }),
+    ("quote", "a*", |_, args| {
+        Ok(quoted(args, |value| quote::quote(&text_of(value))).into())
+    }),
+    ("squote", "a*", |_, args| {
+        Ok(quoted(args, |value| format!("'{}'", text_of(value))).into())
+    }),
     ("cat", "a*", |_, args| {
         let parts: Vec<String> = args.iter().filter(|value| !value.is_nil()).map(text_of).collect();
         Ok(parts.join(" ").into())
     }),
     ("indent", "is", |machine, args| Ok(indented(machine, args, "")?.into())),
-    ("nindent", "is", |machine, args| Ok(indented(machine, args, "\n")?.into())),
+    ("nindent", "is", |machine, args| {
+        Ok(indented(machine, args, "\n")?.into())
+    }),
     ("replace", "sss", replace),
-    ("plural", "ssi", |_, args| Ok(string(args, usize::from(int(args, 2) != 1)).into())),
-    ("wrap", "is", |_, args| Ok(wrapped(int(args, 0), string(args, 1), "\n", false).into())),
-    ("wrapWith", "iss", |_, args| Ok(wrapped(int(args, 0), string(args, 2), string(args, 1), true).into())),
+    ("plural", "ssi", |_, args| {
+        Ok(string(args, usize::from(int(args, 2) != 1)).into())
+    }),
+    ("wrap", "is", |_, args| {
+        Ok(wrapped(int(args, 0), string(args, 1), "\n", false).into())
+    }),
+    ("wrapWith", "iss", |_, args| {
+        Ok(wrapped(int(args, 0), string(args, 2), string(args, 1), true).into())
+    }),
     ("join", "sa", |machine, args| {
         let parts = texts(any(args, 1));
         let separators = string(args, 0).len().saturating_mul(parts.len());
         machine.reserve(parts.iter().map(String::len).sum::<usize>() + separators)?;
         Ok(parts.join(string(args, 0)).into())
     }),
-    ("toStrings", "a", |_, args| Ok(List::strings(texts(any(args, 0))).into())),
-    ("split", "ss", |_, args| Ok(numbered(go_split(string(args, 1), string(args, 0), None)))),
+    (
+        "toStrings",
+        "a",
+        |_, args| Ok(List::strings(texts(any(args, 0))).into()),
+    ),
+    ("split", "ss", |_, args| {
+        Ok(numbered(go_split(string(args, 1), string(args, 0), None)))
+    }),
     ("splitn", "sis", |_, args| {
         let limit = int(args, 1);
         let parts = match usize::try_from(limit) {
@@ -73,7 +113,9 @@ pub(super) const TABLE: &[(&str, &str, Native)] = &[
         };
         Ok(numbered(parts))
     }),
-    ("splitList", "ss", |_, args| Ok(List::strings(go_split(string(args, 1), string(args, 0), None)).into())),
+    ("splitList", "ss", |_, args| {
+        Ok(List::strings(go_split(string(args, 1), string(args, 0), None)).into())
+    }),
     ("sortAlpha", "a", |_, args| {
         let mut parts = match any(args, 0) {
             Value::List(_) => texts(any(args, 0)),
@@ -83,15 +125,32 @@ pub(super) const TABLE: &[(&str, &str, Native)] = &[
         Ok(List::strings(parts).into())
     }),
     ("seq", "i*", |machine, args| sequence(machine, args)),
-    ("atoi", "s", |_, args| Ok(Value::Int(string(args, 0).parse().unwrap_or(0)))),
+    ("atoi", "s", |_, args| {
+        Ok(Value::Int(string(args, 0).parse().unwrap_or(0)))
+    }),
     ("toDecimal", "a", |_, args| {
-        Ok(Value::Int64(i64::from_str_radix(text_of(any(args, 0)).trim(), 8).unwrap_or(0)))
+        Ok(Value::Int64(
+            i64::from_str_radix(text_of(any(args, 0)).trim(), 8).unwrap_or(0),
+        ))
     }),
 ];
 
 fn trim_all(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
     let set = string(args, 0);
     Ok(string(args, 1).trim_matches(|character| set.contains(character)).into())
+}
+
+/// Go changes letters one by one: where Unicode wants two for one, the letter stays.
+fn upper(text: &str) -> String {
+    text.chars().map(upper_letter).collect()
+}
+
+fn upper_letter(letter: char) -> char {
+    let mut upper = letter.to_uppercase();
+    match (upper.next(), upper.next()) {
+        (Some(only), None) => only,
+        _ => letter,
+    }
 }
 
 /// Upper case at the start of every word, where a word starts after anything that is no letter, digit or `_`.
@@ -102,7 +161,7 @@ fn title(text: &str) -> String {
         if inside {
             out.push(character);
         } else {
-            out.extend(character.to_uppercase());
+            out.push(upper_letter(character));
         }
         inside = character.is_alphanumeric() || character == '_' || character == '\'';
     }
@@ -129,7 +188,7 @@ fn swap_case(text: &str) -> String {
         if character.is_uppercase() {
             out.extend(character.to_lowercase());
         } else if character.is_lowercase() {
-            out.extend(character.to_uppercase());
+            out.push(upper_letter(character));
         } else {
             out.push(character);
         }
@@ -154,8 +213,7 @@ fn separated(text: &str, separator: char) -> String {
                     || before.is_ascii_digit()
                     || (before.is_uppercase() && after.is_some_and(char::is_lowercase))
             });
-        let digit_turn = character.is_ascii_digit() && before.is_some_and(char::is_alphabetic);
-        if (starts || digit_turn) && !out.ends_with(separator) {
+        if starts && !out.ends_with(separator) {
             out.push(separator);
         }
         out.extend(character.to_lowercase());
@@ -172,7 +230,7 @@ fn camel(text: &str) -> String {
         if matches!(character, '_' | ' ' | '-') {
             upper = true;
         } else if upper {
-            out.extend(character.to_uppercase());
+            out.push(upper_letter(character));
             upper = false;
         } else {
             out.push(character);
@@ -222,8 +280,15 @@ fn abbreviated(offset: i64, width: i64, text: &str) -> String {
         return text.to_owned();
     }
     let cut = |from: i64, to: i64| -> String {
-        let (from, to) = (usize::try_from(from.max(0)).unwrap_or(0), usize::try_from(to.max(0)).unwrap_or(0));
-        chars.get(from..to.min(chars.len())).unwrap_or_default().iter().collect()
+        let (from, to) = (
+            usize::try_from(from.max(0)).unwrap_or(0),
+            usize::try_from(to.max(0)).unwrap_or(0),
+        );
+        chars
+            .get(from..to.min(chars.len()))
+            .unwrap_or_default()
+            .iter()
+            .collect()
     };
     let mut offset = offset.min(size);
     if size - offset < width - 3 {
@@ -294,7 +359,12 @@ fn wrapped(width: i64, text: &str, newline: &str, long: bool) -> String {
 /// The texts of a list's items without nils; anything else is a list of one.
 pub(super) fn texts(value: &Value) -> Vec<String> {
     match value {
-        Value::List(list) => list.to_vec().iter().filter(|item| !item.is_nil()).map(text_of).collect(),
+        Value::List(list) => list
+            .to_vec()
+            .iter()
+            .filter(|item| !item.is_nil())
+            .map(text_of)
+            .collect(),
         Value::Missing | Value::Nil => Vec::new(),
         other => vec![text_of(other)],
     }
@@ -356,5 +426,7 @@ pub(super) fn steps(machine: &mut Machine<'_>, start: i64, end: i64, step: i64) 
     }
     let count = (end.abs_diff(start)).div_ceil(step.unsigned_abs());
     machine.reserve(usize::try_from(count.saturating_mul(32)).unwrap_or(usize::MAX))?;
-    Ok((0..count).map(|index| start + step * i64::try_from(index).unwrap_or(0)).collect())
+    Ok((0..count)
+        .map(|index| start + step * i64::try_from(index).unwrap_or(0))
+        .collect())
 }

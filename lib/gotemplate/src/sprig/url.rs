@@ -15,7 +15,10 @@ fn parse(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
     let (scheme, rest) = match rest.split_once(':') {
         Some((scheme, tail)) if is_scheme(scheme) => (scheme.to_lowercase(), tail),
         Some(("", _)) => {
-            return Err(Failure::new(format!("unable to parse url: parse {}: missing protocol scheme", crate::quote::quote(url))));
+            return Err(Failure::new(format!(
+                "unable to parse url: parse {}: missing protocol scheme",
+                crate::quote::quote(url)
+            )));
         }
         _ => (String::new(), rest),
     };
@@ -43,14 +46,20 @@ fn parse(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
 
 fn is_scheme(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic())
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
 }
 
 fn unescape(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, tail)) = rest.split_first() {
-        let code = if *first == b'%' { tail.get(..2).and_then(|hex| hex::decode(hex).ok()) } else { None };
+        let code = if *first == b'%' {
+            tail.get(..2).and_then(|hex| hex::decode(hex).ok())
+        } else {
+            None
+        };
         match code {
             Some(code) => {
                 bytes.extend(code);
@@ -69,7 +78,13 @@ fn join(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
     let Value::Map(parts) = any(args, 0) else {
         return Ok("".into());
     };
-    let part = |name: &str| parts.get(name).filter(|value| !value.is_nil()).map(|value| text_of(&value)).unwrap_or_default();
+    let part = |name: &str| {
+        parts
+            .get(name)
+            .filter(|value| !value.is_nil())
+            .map(|value| text_of(&value))
+            .unwrap_or_default()
+    };
     let mut out = String::new();
     if !part("scheme").is_empty() {
         out += &format!("{}:", part("scheme"));

@@ -40,8 +40,8 @@ impl GoObject for VersionObject {
 
     fn method(&self, name: &str) -> Option<Signature> {
         match name {
-            "Major" | "Minor" | "Patch" | "Prerelease" | "Metadata" | "Original" | "String" | "IncMajor" | "IncMinor"
-            | "IncPatch" => Some(Signature::default()),
+            "Major" | "Minor" | "Patch" | "Prerelease" | "Metadata" | "Original" | "String" | "IncMajor"
+            | "IncMinor" | "IncPatch" => Some(Signature::default()),
             "Compare" | "Equal" | "LessThan" | "GreaterThan" => Some(Signature::short("a")),
             _ => None,
         }

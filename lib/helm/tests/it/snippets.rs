@@ -17,8 +17,12 @@ fn data(name: &str) -> Value {
 }
 
 fn answer(chart: &Value, values: &Value, snippet: &str) -> Result<String, String> {
-    let mut files: BTreeMap<String, Vec<u8>> =
-        chart.as_object().unwrap().iter().map(|(k, v)| (k.clone(), v.as_str().unwrap().as_bytes().to_vec())).collect();
+    let mut files: BTreeMap<String, Vec<u8>> = chart
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(k, v)| (k.clone(), v.as_str().unwrap().as_bytes().to_vec()))
+        .collect();
     files.insert("templates/t.yaml".into(), snippet.as_bytes().to_vec());
     let chart = Chart::from_files(files).unwrap();
     let release = ReleaseOptions {
@@ -28,16 +32,31 @@ fn answer(chart: &Value, values: &Value, snippet: &str) -> Result<String, String
         is_install: true,
         ..ReleaseOptions::default()
     };
-    let rendered = render(&chart, values.as_object().unwrap(), &release, &Capabilities::default(), None);
+    let rendered = render(
+        &chart,
+        values.as_object().unwrap(),
+        &release,
+        &Capabilities::default(),
+        None,
+    );
     match rendered {
-        Ok(rendered) => Ok(rendered.manifests.into_iter().find(|m| m.path == "c/templates/t.yaml").unwrap().text),
+        Ok(rendered) => Ok(rendered
+            .manifests
+            .into_iter()
+            .find(|m| m.path == "c/templates/t.yaml")
+            .unwrap()
+            .text),
         Err(error) => Err(error.to_string()),
     }
 }
 
 #[test]
 fn snippets_print_what_helm_prints() {
-    let (cases, chart, values) = (data("snippets.json"), data("snippets-chart.json"), data("snippets-values.json"));
+    let (cases, chart, values) = (
+        data("snippets.json"),
+        data("snippets-chart.json"),
+        data("snippets-values.json"),
+    );
     let cases = cases.as_array().unwrap();
     let mut agree = 0;
     let mut report = String::new();
@@ -51,7 +70,10 @@ fn snippets_print_what_helm_prints() {
         if same {
             agree += 1;
         } else {
-            report += &format!("{snippet}\n  helm {}\n  ours {got:?}\n", case.get("text").or(case.get("error")).unwrap());
+            report += &format!(
+                "{snippet}\n  helm {}\n  ours {got:?}\n",
+                case.get("text").or(case.get("error")).unwrap()
+            );
         }
     }
     println!("{agree} of {} agree\n{report}", cases.len());

@@ -1,0 +1,4 @@
+//! The engine as other crates use it: one call, Go's words for errors, and limits that hold.
+
+mod limits;
+mod one_call;
