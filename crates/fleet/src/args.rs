@@ -13,6 +13,10 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    /// Try it: a manager, simulated clusters and a git repository on this machine
+    Demo(commands::demo::Args),
+    /// Run the manager with an embedded API server, without Kubernetes
+    Serve(commands::serve::Args),
     /// Run the embedded Kubernetes API server alone
     Apiserver(commands::apiserver::Args),
     /// Turn directories into bundles and store or print them
@@ -21,4 +25,7 @@ pub(crate) enum Command {
     Target(commands::target::Args),
     /// Deploy a bundle deployment to the current cluster, or print what would be deployed
     Deploy(commands::deploy::Args),
+    /// Fetch and scan a repository as told on stdin; started by the manager
+    #[command(hide = true)]
+    GitWork,
 }

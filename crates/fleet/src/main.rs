@@ -6,15 +6,20 @@ use clap::Parser;
 
 mod args;
 mod commands;
+mod demo;
 mod printer;
 mod program;
+mod standalone;
 
 fn main() -> ExitCode {
     program::use_one_crypto_provider();
     match args::Args::parse().command {
+        args::Command::Demo(args) => commands::demo::run(args),
+        args::Command::Serve(args) => commands::serve::run(args),
         args::Command::Apiserver(args) => commands::apiserver::run(args),
         args::Command::Apply(args) => commands::apply::run(args),
         args::Command::Target(args) => commands::target::run(args),
         args::Command::Deploy(args) => commands::deploy::run(args),
+        args::Command::GitWork => commands::git_work::run(),
     }
 }

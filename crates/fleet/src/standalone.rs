@@ -62,10 +62,9 @@ impl Standalone {
         }
         configure(&client, &server, options.checkin_interval).await?;
         let stop = stop.child_token();
-        let settings = fleet_manager::Settings {
-            git: fleet_source::child::Runner::Program(std::env::current_exe().context("find this program's file")?),
-            ..fleet_manager::Settings::standalone(SYSTEM_NAMESPACE)
-        };
+        let program = std::env::current_exe().context("find this program's file")?;
+        let git = fleet_source::child::Runner::Program(program);
+        let settings = fleet_manager::Settings::new(SYSTEM_NAMESPACE, git);
         let manager = tokio::spawn(fleet_manager::run(client.clone(), settings, stop.clone()));
         Ok(Self { server, client, manager, stop })
     }

@@ -2,5 +2,8 @@
 
 pub(crate) mod apiserver;
 pub(crate) mod apply;
+pub(crate) mod demo;
 pub(crate) mod deploy;
+pub(crate) mod git_work;
+pub(crate) mod serve;
 pub(crate) mod target;

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use apiserver::workloads::Workloads;
@@ -72,7 +73,14 @@ impl Downstream {
         let client = Client::new(server.service(User::admin()), "default");
         prepare(&client, name, values).await.with_context(|| format!("prepare cluster {name}"))?;
         let stop = stop.child_token();
-        let settings = fleet_agent::Settings::new(SYSTEM_NAMESPACE);
+        let settings = fleet_agent::Settings {
+            // There is no storm of agents to spread here, and somebody is looking.
+            checkin_delay: Duration::ZERO,
+            checkin_interval: Duration::from_secs(60),
+            workers: 4,
+            hostname: format!("demo-agent-{name}"),
+            ..fleet_agent::Settings::new(SYSTEM_NAMESPACE)
+        };
         let agent = tokio::spawn(fleet_agent::run(client, settings, stop.clone()));
         Ok(Self { name: name.to_owned(), kubeconfig, server, agent, stop })
     }

@@ -65,7 +65,7 @@ pub(crate) struct Objects {
 /// The state a deployment is in, and why, as the manager computes it.
 fn deployment_state(deployment: &BundleDeployment) -> (String, String) {
     let status = deployment.status.clone().unwrap_or_default();
-    let state = fleet_api::state::deployment_state(deployment);
+    let state = fleet_api::state::deployment_state(&deployment.spec, &status);
     let failing = |kind: &str| {
         status.conditions.iter().find(|found| found.kind == kind && found.status == "False").map(|found| found.message.clone())
     };
