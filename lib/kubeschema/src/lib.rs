@@ -3,6 +3,7 @@
 //!
 //! Everything here is a pure function on [`serde_json::Value`]. Nothing reads a clock, a file or the network.
 
+pub mod defaulting;
 pub mod field;
 pub mod generate;
 pub mod jsonpath;

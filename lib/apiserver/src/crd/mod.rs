@@ -1,31 +1,104 @@
-//! CustomResourceDefinitions.
+//! CustomResourceDefinitions: what one version of a definition says about objects, ready to prune, default and check
+//! them.
+//!
+//! Mirrors upstream's structural schemas and their validation, ratcheting and CEL rules included. Never stores
+//! anything.
 
+mod check;
+pub(crate) mod definition;
+mod fill;
+mod format;
+mod node;
+mod rules;
+
+use std::collections::BTreeMap;
+
+use kubeschema::field::FieldError;
+use kubeschema::schema::{DecodeError, Type, from_json_schema};
 use serde_json::Value;
 
+use self::node::Node;
 use crate::status::Cause;
+use crate::validation::metadata;
 
 /// One served version of a CRD: its schema and subresources.
 #[derive(Debug)]
-pub struct Version {}
+pub struct Version {
+    structure: Type,
+    others: BTreeMap<String, Type>,
+    root: Node,
+    namespaced: bool,
+}
 
 impl Version {
     /// Reads a version out of a CRD object that was admitted.
     #[must_use]
-    pub fn parse(_definition: &Value, _version: &str) -> Option<Self> {
-        Some(Self {})
+    pub fn parse(definition: &Value, version: &str) -> Option<Self> {
+        let mut structure = None;
+        let mut others = BTreeMap::new();
+        for entry in definition["spec"]["versions"].as_array()? {
+            let schema = &entry["schema"]["openAPIV3Schema"];
+            let name = entry["name"].as_str()?;
+            if name == version {
+                structure = Some((from_json_schema(schema), Node::read(schema)));
+            } else {
+                others.insert(name.to_owned(), from_json_schema(schema));
+            }
+        }
+        let (structure, root) = structure?;
+        Some(Self {
+            structure,
+            others,
+            root,
+            namespaced: definition["spec"]["scope"] == "Namespaced",
+        })
+    }
+
+    /// The type of the version's objects.
+    pub(crate) fn structure(&self) -> &Type {
+        &self.structure
+    }
+
+    /// The type of the objects in another version.
+    pub(crate) fn structure_of(&self, version: &str) -> Option<&Type> {
+        self.others.get(version)
+    }
+
+    /// Reads what a client sent: metadata decoded, unknown fields removed, defaults filled in. Gives the paths of the
+    /// unknown fields.
+    ///
+    /// # Errors
+    /// For metadata of wrong types.
+    pub fn decode(&self, object: &mut Value) -> Result<Vec<String>, DecodeError> {
+        let mut unknown = fill::prune(&self.structure, object);
+        unknown.extend(fill::metadata(object)?);
+        self.default(object);
+        Ok(unknown)
     }
 
     /// Removes unknown fields and gives their paths (for `fieldValidation`).
-    pub fn prune(&self, _object: &mut Value) -> Vec<String> {
-        Vec::new()
+    pub fn prune(&self, object: &mut Value) -> Vec<String> {
+        let mut unknown = fill::prune(&self.structure, object);
+        // Metadata of wrong types stays for validation to refuse.
+        unknown.extend(fill::metadata(object).unwrap_or_default());
+        unknown
     }
 
     /// Fills in the schema's defaults.
-    pub fn default(&self, _object: &mut Value) {}
+    pub fn default(&self, object: &mut Value) {
+        fill::default(&self.structure, object);
+    }
 
     /// Everything wrong with an object, rules over the old object included.
     #[must_use]
-    pub fn validate(&self, _object: &Value, _old: Option<&Value>) -> Vec<Cause> {
-        Vec::new()
+    pub fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<Cause> {
+        let mut errors = metadata::validate(object, old, self.namespaced, metadata::Name::Subdomain);
+        errors.extend(check::validate(&self.root, object, old));
+        errors.iter().map(cause).collect()
     }
+}
+
+/// A field error as the cause of a Status.
+pub(crate) fn cause(error: &FieldError) -> Cause {
+    Cause::new(error.kind.reason(), error.field.as_str(), error.body())
 }

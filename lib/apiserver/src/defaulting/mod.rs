@@ -1,11 +1,108 @@
-//! Defaults of built-in kinds.
+//! Defaults of built-in kinds: what a client left out, and what follows once an object has its identity.
+//!
+//! The rules are `kubeschema::defaulting`'s; here they meet the server's resources. Mirrors upstream's typed decoding,
+//! scheme defaulting and the parts of `PrepareForCreate` that need a uid or the time. Never looks anything up.
 
-use serde_json::Value;
+use kubeschema::defaulting::normalise;
+use kubeschema::schema::DecodeError;
+use serde_json::{Value, json};
 
 use crate::registry::Resource;
 
 /// Fills in what kube-apiserver fills in for a built-in kind (typed decoding included: normalised quantities, dropped
 /// empty fields, Secret `stringData`). Gives the paths of unknown and duplicate fields, which it removes.
-pub fn apply(_resource: &Resource, _object: &mut Value) -> Vec<String> {
-    Vec::new()
+///
+/// Values of wrong types are left as they are; [`decode`] refuses them.
+pub fn apply(resource: &Resource, object: &mut Value) -> Vec<String> {
+    let before = object.clone();
+    decode(resource, object).unwrap_or_else(|_| {
+        *object = before;
+        Vec::new()
+    })
+}
+
+/// As [`apply`], for what clients send.
+///
+/// # Errors
+/// The first value that is not of its field's type. The object is unspecified then.
+pub fn decode(resource: &Resource, object: &mut Value) -> Result<Vec<String>, DecodeError> {
+    normalise(&resource.group, &resource.version, &resource.kind, object).map(|decoded| decoded.unknown)
+}
+
+/// What a new object gets once it has its uid and creation time.
+pub fn identified(resource: &Resource, object: &mut Value) {
+    match (resource.group.as_str(), resource.kind.as_str()) {
+        ("batch", "Job") => job(object),
+        ("", "PersistentVolume") => {
+            object["status"] =
+                json!({"phase": "Pending", "lastPhaseTransitionTime": object["metadata"]["creationTimestamp"]});
+        }
+        ("", "Pod") => pod(object),
+        ("", "Node") => node(object),
+        _ => {}
+    }
+}
+
+/// A job picks its pods by its own uid, unless its author picks them.
+fn job(object: &mut Value) {
+    if object["spec"]["manualSelector"] == true {
+        return;
+    }
+    let (uid, name) = (object["metadata"]["uid"].clone(), object["metadata"]["name"].clone());
+    let labels = &mut object["spec"]["template"]["metadata"]["labels"];
+    if !labels.is_object() {
+        *labels = json!({});
+    }
+    for (key, value) in [
+        ("controller-uid", &uid),
+        ("job-name", &name),
+        ("batch.kubernetes.io/controller-uid", &uid),
+        ("batch.kubernetes.io/job-name", &name),
+    ] {
+        labels[key] = value.clone();
+    }
+    object["spec"]["selector"] = json!({"matchLabels": {"batch.kubernetes.io/controller-uid": uid}});
+}
+
+fn pod(object: &mut Value) {
+    let class = quality(&object["spec"]);
+    object["status"] = json!({"phase": "Pending", "qosClass": class});
+}
+
+/// Quality of service: by whether containers say what they need at least and at most.
+fn quality(spec: &Value) -> &'static str {
+    let containers = ["containers", "initContainers"].map(|list| spec[list].as_array().into_iter().flatten());
+    let mut any = false;
+    let mut all = true;
+    for container in containers.into_iter().flatten() {
+        for name in ["cpu", "memory"] {
+            let (limit, request) = (
+                &container["resources"]["limits"][name],
+                &container["resources"]["requests"][name],
+            );
+            any |= limit.is_string() || request.is_string();
+            all &= limit.is_string() && (request.is_null() || request == limit);
+        }
+    }
+    match (any, all) {
+        (false, _) => "BestEffort",
+        (true, true) => "Guaranteed",
+        (true, false) => "Burstable",
+    }
+}
+
+/// A new node is not ready.
+fn node(object: &mut Value) {
+    let taint = json!({"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"});
+    if !object["spec"].is_object() {
+        object["spec"] = json!({});
+    }
+    match object["spec"]["taints"].as_array_mut() {
+        Some(taints)
+            if taints
+                .iter()
+                .any(|t| t["key"] == taint["key"] && t["effect"] == taint["effect"]) => {}
+        Some(taints) => taints.push(taint),
+        None => object["spec"]["taints"] = json!([taint]),
+    }
 }

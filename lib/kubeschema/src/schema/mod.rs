@@ -166,6 +166,14 @@ impl Type {
         }
     }
 
+    /// The OpenAPI name of a type of the generated table.
+    pub fn name(&self) -> Option<&'static str> {
+        match self {
+            Type::Named(index) => table::name(*index),
+            other => table::name_of(other),
+        }
+    }
+
     /// The type of the value under `key`, if this is an object that may have it.
     pub fn child(&self, key: &str) -> Option<&Type> {
         match self.resolve() {

@@ -12,6 +12,7 @@ static TEXT: &str = include_str!("../../data/kinds.json");
 pub(crate) struct Table {
     types: Vec<Type>,
     names: BTreeMap<String, u32>,
+    labels: Vec<String>,
     /// The discovery part, as generated.
     pub(crate) versions: Vec<Value>,
 }
@@ -25,6 +26,17 @@ pub(crate) static TABLE: LazyLock<Table> = LazyLock::new(|| {
 /// A type by its position.
 pub(super) fn named(index: u32) -> &'static Type {
     TABLE.types.get(index as usize).unwrap_or(&Type::Any)
+}
+
+/// The name of a type, by its position.
+pub(super) fn name(index: u32) -> Option<&'static str> {
+    TABLE.labels.get(index as usize).map(String::as_str)
+}
+
+/// The name of a type that was looked up before: it lies in the table.
+pub(super) fn name_of(schema: &Type) -> Option<&'static str> {
+    let position = TABLE.types.iter().position(|known| std::ptr::eq(known, schema))?;
+    name(u32::try_from(position).ok()?)
 }
 
 /// A type by its OpenAPI name.
@@ -43,7 +55,13 @@ impl Table {
             .collect();
         let types = entries.values().map(|entry| read_type(entry, &names)).collect();
         let versions = document["versions"].as_array().cloned().unwrap_or_default();
-        Table { types, names, versions }
+        let labels = entries.keys().cloned().collect();
+        Table {
+            types,
+            names,
+            labels,
+            versions,
+        }
     }
 }
 
@@ -54,14 +72,14 @@ fn read_type(entry: &Value, names: &BTreeMap<String, u32>) -> Type {
     let fields = entry["fields"].as_object().into_iter().flatten();
     Type::Object(Object {
         fields: fields
-            .map(|(name, field)| (name.clone(), read_field(field, names)))
+            .map(|(name, field)| (name.clone(), read_field(name, field, names)))
             .collect(),
         atomic: entry["atomic"] == true,
         ..Object::default()
     })
 }
 
-fn read_field(entry: &Value, names: &BTreeMap<String, u32>) -> Field {
+fn read_field(name: &str, entry: &Value, names: &BTreeMap<String, u32>) -> Field {
     let texts = |key: &str| -> Vec<String> {
         entry[key]
             .as_array()
@@ -94,7 +112,8 @@ fn read_field(entry: &Value, names: &BTreeMap<String, u32>) -> Field {
             merge_key: entry["m"].as_str().map(str::to_owned),
         },
         zero: Zero {
-            pointer: flags.contains('p'),
+            // An empty list of managers is a request of its own: to forget them.
+            pointer: flags.contains('p') || (name == "managedFields" && flags == "co"),
             collection: flags.contains('c'),
             // A struct that is no pointer is always written, whatever omitempty says.
             omit: flags.contains('z') || (flags.contains('o') && !flags.contains('s')),

@@ -1,0 +1,126 @@
+//! Defaulting of built-in kinds: what an API server fills in where an object says nothing.
+//!
+//! Most defaults belong to a type wherever it occurs and are a table; those that depend on other fields are functions
+//! in [`kind`]. What needs an identity, an address or the clock is not here. Expects a decoded object (see
+//! [`crate::schema::decode`]); nothing is ever overwritten.
+
+mod kind;
+mod table;
+
+use serde_json::{Map, Value};
+
+use crate::kinds;
+use crate::schema::{DecodeError, Decoded, Type, decode, encode};
+
+/// Reads an object of a built-in kind as the reference would, fills in its defaults and writes what is never left out.
+///
+/// Kinds nobody knows are left as they are.
+///
+/// # Errors
+/// The first value that is not of its field's type.
+pub fn normalise(group: &str, version: &str, kind: &str, object: &mut Value) -> Result<Decoded, DecodeError> {
+    let Some(schema) = kinds::schema(group, version, kind) else {
+        return Ok(Decoded::default());
+    };
+    let decoded = decode(schema, object)?;
+    default(group, version, kind, object);
+    encode(schema, object);
+    Ok(decoded)
+}
+
+/// Fills in the defaults of a decoded object.
+pub fn default(group: &str, version: &str, kind: &str, object: &mut Value) {
+    let Some(schema) = kinds::schema(group, version, kind) else {
+        return;
+    };
+    kind::before(group, kind, object);
+    walk(schema, object);
+    kind::after(group, version, kind, object);
+}
+
+/// Applies the table to a value and everything in it.
+fn walk(schema: &Type, value: &mut Value) {
+    match (schema.resolve(), value) {
+        (Type::Object(object), Value::Object(map)) => {
+            let name = if object.fields.is_empty() { None } else { schema.name() };
+            let entries = name.map(table::of).unwrap_or_default();
+            for (field, default) in &object.fields {
+                // A struct that is no pointer is always there, and so are its defaults.
+                let part = matches!(default.schema.resolve(), Type::Object(inner) if inner.rest.is_none());
+                if part && !default.zero.pointer && !default.zero.omit && map.get(field).is_none_or(Value::is_null) {
+                    map.insert(field.clone(), Value::Object(Map::new()));
+                }
+                if let (Some(default), false) = (&default.default, map.contains_key(field)) {
+                    map.insert(field.clone(), default.clone());
+                }
+            }
+            for (field, default) in entries {
+                if !map.contains_key(*field) {
+                    map.insert((*field).to_owned(), default.clone());
+                }
+            }
+            if let Some(name) = name {
+                dependent(name, map);
+            }
+            for (field, child) in map.iter_mut() {
+                if let Some(inner) = object
+                    .fields
+                    .get(field)
+                    .map(|field| &field.schema)
+                    .or(object.rest.as_ref())
+                {
+                    walk(inner, child);
+                }
+            }
+        }
+        (Type::List(list), Value::Array(items)) => {
+            for item in items {
+                walk(&list.item, item);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Defaults of a type that depend on its other fields.
+fn dependent(name: &str, map: &mut Map<String, Value>) {
+    match name {
+        "io.k8s.api.core.v1.Container" | "io.k8s.api.core.v1.EphemeralContainer" => {
+            if !map.contains_key("imagePullPolicy") {
+                let image = map.get("image").and_then(Value::as_str).unwrap_or_default();
+                let policy = if tag(image) == "latest" {
+                    "Always"
+                } else {
+                    "IfNotPresent"
+                };
+                map.insert("imagePullPolicy".to_owned(), policy.into());
+            }
+        }
+        "io.k8s.api.core.v1.Volume" => {
+            if map.keys().all(|key| key == "name") {
+                map.insert("emptyDir".to_owned(), Value::Object(Map::new()));
+            }
+        }
+        "io.k8s.api.rbac.v1.Subject" => {
+            let known = matches!(map.get("kind").and_then(Value::as_str), Some("User" | "Group"));
+            if known && !map.contains_key("apiGroup") {
+                map.insert("apiGroup".to_owned(), "rbac.authorization.k8s.io".into());
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The tag of an image; `latest` if it has neither tag nor digest.
+fn tag(image: &str) -> &str {
+    let (name, digest) = image.split_once('@').unwrap_or((image, ""));
+    let last = name.rsplit('/').next().unwrap_or(name);
+    match last.split_once(':') {
+        Some((_, tag)) => tag,
+        None if digest.is_empty() => "latest",
+        None => "",
+    }
+}
+
+#[cfg(test)]
+mod tests;
