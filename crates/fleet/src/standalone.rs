@@ -32,6 +32,8 @@ pub(crate) struct Options {
     pub(crate) listen: SocketAddr,
     /// Time between two check-ins of an agent, Go duration.
     pub(crate) checkin_interval: &'static str,
+    /// GitRepos may name directories of this machine (`file://`).
+    pub(crate) allow_file: bool,
 }
 
 /// A running manager with its API server.
@@ -64,7 +66,10 @@ impl Standalone {
         let stop = stop.child_token();
         let program = std::env::current_exe().context("find this program's file")?;
         let git = fleet_source::child::Runner::Program(program);
-        let settings = fleet_manager::Settings::new(SYSTEM_NAMESPACE, git);
+        let settings = fleet_manager::Settings {
+            allow_file: options.allow_file,
+            ..fleet_manager::Settings::new(SYSTEM_NAMESPACE, git)
+        };
         let manager = tokio::spawn(fleet_manager::run(client.clone(), settings, stop.clone()));
         Ok(Self { server, client, manager, stop })
     }

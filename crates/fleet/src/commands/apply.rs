@@ -454,6 +454,7 @@ fn print(output: &str, scanned: Vec<Scanned>) -> anyhow::Result<()> {
 }
 
 fn document(object: &impl serde::Serialize) -> anyhow::Result<String> {
-    let value = serde_json::to_value(object).context("print")?;
+    // Through Go's JSON, because that is where the numbers of values get their digits.
+    let value = serde_json::from_str(&fleet_api::json::to_string(object)).context("print")?;
     goyaml::to_yaml(&value).map_err(|error| anyhow!("print: {}", error.message))
 }

@@ -83,6 +83,7 @@ async fn demo(args: &Args, directory: &Path, stop: &CancellationToken) -> Result
         data: args.keep.as_ref().map(|_| manager_directory.clone()),
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         checkin_interval: "1m",
+        allow_file: true,
     };
     let mut fleet = Standalone::start(options, stop).await?;
     let kubeconfig = manager_directory.join("admin.kubeconfig");

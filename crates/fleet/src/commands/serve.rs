@@ -17,13 +17,21 @@ pub(crate) struct Args {
     /// Address that users and agents connect to
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:6443")]
     listen: SocketAddr,
+    /// Let GitRepos name directories of this machine (file://…); whoever may create a GitRepo can then read them
+    #[arg(long)]
+    allow_file_repositories: bool,
 }
 
 pub(crate) fn run(args: Args) -> ExitCode {
     program::log_to_stderr("info,fjall=warn,lsm_tree=warn");
     program::run(|stop| async move {
         std::fs::create_dir_all(&args.data).with_context(|| format!("create {}", args.data.display()))?;
-        let options = Options { data: Some(args.data.clone()), listen: args.listen, checkin_interval: "15m" };
+        let options = Options {
+            data: Some(args.data.clone()),
+            listen: args.listen,
+            checkin_interval: "15m",
+            allow_file: args.allow_file_repositories,
+        };
         let mut fleet = Standalone::start(options, &stop).await?;
         let address = fleet.server.address().context("the API server does not listen")?;
         printer::raw(how_to_go_on(&address, &args.data.join("admin.kubeconfig").display().to_string()));

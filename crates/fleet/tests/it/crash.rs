@@ -32,7 +32,7 @@ struct Manager {
 impl Manager {
     fn start(&self) -> Result<Program> {
         let mut command = Command::new(binary("fleet")?);
-        command.arg("serve").arg("--data").arg(&self.directory).arg("--listen").arg(self.address.to_string());
+        command.args(["serve", "--allow-file-repositories"]).arg("--data").arg(&self.directory).arg("--listen").arg(self.address.to_string());
         let program = Program::start(command, &self.log)?;
         program.line("that it is running", PATIENCE, |line| line.contains("the manager is running"))?;
         Ok(program)
