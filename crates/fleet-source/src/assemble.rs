@@ -13,6 +13,7 @@ use fleet_api::{
 
 use crate::chart;
 use crate::child::Scanned;
+use crate::dependency;
 use crate::fleetyaml::{self, FleetYaml};
 use crate::options::{ApplyOptions, ChartAuth};
 use crate::path;
@@ -269,9 +270,13 @@ fn read_files(
     let directory = place.root.join(place.directory);
     let named = || place.directory.to_owned();
     let root = spec.options.helm.as_ref();
+    // Dependencies come from other repositories than the chart, so no credentials go there.
+    let update = !root.is_some_and(|helm| helm.disable_dependency_update);
     let selection = Selection {
         configuration: configuration_files(place, spec),
-        update_dependencies: !root.is_some_and(|helm| helm.disable_dependency_update),
+        dependencies: update.then_some(dependency::Access {
+            boundary: place.boundary,
+        }),
     };
     let hidden =
         place.directory != "." && path::base(place.directory).starts_with('.') && path::base(place.directory) != "..";

@@ -3,10 +3,10 @@
 //! Knows nothing of controllers.
 
 mod assemble;
-mod chart;
 mod conform;
 mod dependency;
 pub mod env;
+mod http;
 mod ignore;
 mod overwrite;
 mod path;
@@ -14,6 +14,7 @@ mod pattern;
 mod resources;
 mod values_file;
 
+pub mod chart;
 pub mod child;
 pub mod fleetyaml;
 pub mod git;

@@ -68,7 +68,7 @@ pub enum Error {
         /// Directory of the chart.
         path: String,
         /// The cause.
-        source: dependency::Error,
+        source: Box<dependency::Error>,
     },
     /// More or larger files than allowed.
     #[error("more than {limit} {what} in one bundle")]
@@ -87,11 +87,11 @@ const MAX_FILES: u64 = 100_000;
 
 /// What to leave out and what to add.
 #[derive(Debug, Default)]
-pub struct Selection {
+pub struct Selection<'a> {
     /// Names, relative to the directory, of files that configure the bundle.
     pub configuration: BTreeSet<String>,
-    /// Fetch missing dependencies of charts.
-    pub update_dependencies: bool,
+    /// How to fetch missing dependencies of charts; not at all if absent.
+    pub dependencies: Option<dependency::Access<'a>>,
 }
 
 /// The files of a directory. `hidden` says that the directory itself begins with a dot: it has no
@@ -99,7 +99,7 @@ pub struct Selection {
 ///
 /// # Errors
 /// The first file that cannot be read.
-pub fn read_directory(directory: &Path, hidden: bool, selection: &Selection) -> Result<Files, Error> {
+pub fn read_directory(directory: &Path, hidden: bool, selection: &Selection<'_>) -> Result<Files, Error> {
     let real = fs::canonicalize(directory).map_err(|source| Error::Read {
         path: ".".to_owned(),
         source,
@@ -119,7 +119,7 @@ pub fn read_directory(directory: &Path, hidden: bool, selection: &Selection) -> 
 struct Walk<'a> {
     root: &'a Path,
     real: PathBuf,
-    selection: &'a Selection,
+    selection: &'a Selection<'a>,
     rules: ignore::Rules,
     files: Files,
     bytes: u64,
@@ -135,13 +135,14 @@ impl Walk<'_> {
         let full = self.root.join(path);
         // Upstream updates charts before it looks at what is hidden or ignored, so a hidden
         // directory's chart is checked too; its files are still left out.
-        let extra = if self.selection.update_dependencies && is_file(&full.join("Chart.yaml")) {
-            dependency::missing(&full, self.root).map_err(|source| Error::UpdateDependencies {
-                path: path.to_owned(),
-                source,
-            })?
-        } else {
-            Files::new()
+        let extra = match &self.selection.dependencies {
+            Some(access) if is_file(&full.join("Chart.yaml")) => {
+                dependency::missing(&full, access).map_err(|source| Error::UpdateDependencies {
+                    path: path.to_owned(),
+                    source: Box::new(source),
+                })?
+            }
+            _ => Files::new(),
         };
         if hidden || (path != "." && self.ignored(path, true)?) {
             return Ok(());

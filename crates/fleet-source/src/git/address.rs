@@ -132,7 +132,7 @@ pub(super) fn is_commit(text: &str) -> bool {
 }
 
 /// An address for messages.
-pub(super) fn hide_user(url: &str) -> String {
+pub(crate) fn hide_user(url: &str) -> String {
     match url.split_once("://") {
         Some((scheme, rest)) => {
             let end = rest.find('/').unwrap_or(rest.len());

@@ -327,7 +327,8 @@ impl Git {
     }
 }
 
-fn system_authorities() -> String {
+/// The system's authorities, PEM; "" if they are nowhere.
+pub(crate) fn system_authorities() -> String {
     let configured = env::read(env::SSL_CERT_FILE);
     let files = configured.iter().map(String::as_str).chain(SYSTEM_AUTHORITIES);
     files

@@ -8,7 +8,8 @@ use super::{Limits, Source};
 pub(super) const DEFAULT_BRANCH: &str = "master";
 
 /// The commit (hex) that the source's branch or revision is at. A full commit id is its own
-/// answer; a tag is followed to its commit; the branch wins if both are given.
+/// answer; a tag is followed to its commit, a revision that is no tag may be a branch or `HEAD`;
+/// the branch wins if both are given.
 ///
 /// # Errors
 /// An address that is refused, a server that does not answer, a name that is not there.
@@ -39,10 +40,7 @@ pub(super) async fn find(git: &Git, source: &Source) -> Result<String, Error> {
         ("branch", reference("branch", name)?, vec![format!("refs/heads/{name}")])
     };
     let mut arguments = vec!["ls-remote".to_owned(), "--".to_owned(), git.address.url.clone()];
-    arguments.extend(wanted.iter().map(|wanted| wanted.trim_end_matches("^{}").to_owned()));
-    if wanted.len() > 1 {
-        arguments.push(wanted[0].clone());
-    }
+    arguments.extend(wanted.iter().cloned());
     let output = git.run(std::path::Path::new("/"), &arguments).await?;
     let text = String::from_utf8_lossy(&output);
     let listed = |reference: &String| {

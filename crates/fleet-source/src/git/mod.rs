@@ -8,7 +8,9 @@ mod commit;
 mod fetch;
 mod head;
 
+pub(crate) use address::hide_user as shown;
 pub use command::Error;
+pub(crate) use command::system_authorities;
 pub use commit::commit;
 pub use fetch::{Fetched, fetch};
 pub use head::{head, top};
