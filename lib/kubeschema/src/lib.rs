@@ -14,3 +14,4 @@ pub mod quantity;
 pub mod schema;
 pub mod selector;
 pub mod smd;
+pub mod strict;

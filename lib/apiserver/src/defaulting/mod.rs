@@ -36,10 +36,48 @@ pub fn identified(resource: &Resource, object: &mut Value) {
         ("", "PersistentVolume") => {
             object["status"] =
                 json!({"phase": "Pending", "lastPhaseTransitionTime": object["metadata"]["creationTimestamp"]});
+            protect(object, "kubernetes.io/pv-protection");
         }
+        ("", "PersistentVolumeClaim") => {
+            object["status"] = json!({"phase": "Pending"});
+            protect(object, "kubernetes.io/pvc-protection");
+        }
+        ("apps", "DaemonSet") => count_template(object, 1),
         ("", "Pod") => pod(object),
         ("", "Node") => node(object),
         _ => {}
+    }
+}
+
+/// What an update of an object carries over from its stored state.
+pub fn updated(resource: &Resource, live: &Value, object: &mut Value) {
+    if resource.group == "apps" && resource.kind == "DaemonSet" {
+        let counted = live["metadata"]["annotations"][TEMPLATE_COUNT]
+            .as_str()
+            .and_then(|text| text.parse::<i64>().ok());
+        let changed = live["spec"] != object["spec"];
+        count_template(object, counted.unwrap_or_default() + i64::from(changed));
+    }
+}
+
+const TEMPLATE_COUNT: &str = "deprecated.daemonset.template.generation";
+
+/// DaemonSets count the changes of their spec in an annotation, for old clients.
+fn count_template(object: &mut Value, count: i64) {
+    let annotations = &mut object["metadata"]["annotations"];
+    if !annotations.is_object() {
+        *annotations = json!({});
+    }
+    annotations[TEMPLATE_COUNT] = count.to_string().into();
+}
+
+/// Storage objects stay while they are in use.
+fn protect(object: &mut Value, finalizer: &str) {
+    let finalizers = &mut object["metadata"]["finalizers"];
+    match finalizers.as_array_mut() {
+        Some(list) if list.iter().any(|name| name == finalizer) => {}
+        Some(list) => list.push(finalizer.into()),
+        None => *finalizers = json!([finalizer]),
     }
 }
 
@@ -61,7 +99,14 @@ fn job(object: &mut Value) {
     ] {
         labels[key] = value.clone();
     }
+    let labels = labels.clone();
     object["spec"]["selector"] = json!({"matchLabels": {"batch.kubernetes.io/controller-uid": uid}});
+    if object["metadata"]["labels"]
+        .as_object()
+        .is_none_or(serde_json::Map::is_empty)
+    {
+        object["metadata"]["labels"] = labels;
+    }
 }
 
 fn pod(object: &mut Value) {

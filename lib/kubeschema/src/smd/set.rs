@@ -154,7 +154,7 @@ impl Set {
         })
     }
 
-    /// All paths, sorted.
+    /// All paths: on every level its own members first, then what is below, both sorted. Messages list them so.
     pub fn paths(&self) -> Vec<Vec<String>> {
         let mut found = Vec::new();
         self.collect(&mut Vec::new(), &mut found);
@@ -162,11 +162,13 @@ impl Set {
     }
 
     fn collect(&self, path: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
+        for (element, _) in self.nodes.iter().filter(|(_, node)| node.member) {
+            path.push(element.clone());
+            found.push(path.clone());
+            path.pop();
+        }
         for (element, node) in &self.nodes {
             path.push(element.clone());
-            if node.member {
-                found.push(path.clone());
-            }
             node.below.collect(path, found);
             path.pop();
         }
