@@ -36,8 +36,9 @@ pub(crate) struct Watched {
 struct State {
     /// Who is told about an object, and in which version it was last seen.
     places: BTreeMap<KindKey, BTreeMap<Place, BTreeMap<String, String>>>,
-    /// Who put this hash on objects.
-    hashes: BTreeMap<String, String>,
+    /// Who puts this hash on objects right now, and the newest versions that events brought
+    /// meanwhile: a change must not fall between the look and the registration.
+    hashes: BTreeMap<String, (String, BTreeMap<(KindKey, Place), u64>)>,
     running: BTreeMap<KindKey, CancellationToken>,
 }
 
@@ -66,20 +67,24 @@ impl Watches {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on, objects with this hash belong to the deployment, also those that are not
-    /// known yet.
+    /// The deployment is being worked on: until [`Watches::refresh`], events of objects with
+    /// this hash are remembered.
     pub(crate) fn expect(&self, deployment: &str, hash: &str) {
-        self.lock().hashes.insert(hash.to_owned(), deployment.to_owned());
+        self.lock().hashes.insert(hash.to_owned(), (deployment.to_owned(), BTreeMap::new()));
     }
 
     /// The deployment's objects as just seen. Starts and stops watches as needed.
     pub(crate) fn refresh(&self, deployment: &str, objects: Vec<Watched>) {
         let mut state = self.lock();
         state.forget_places(deployment);
+        let meanwhile = state.take_hash(deployment);
+        let mut late = false;
         let mut kinds: BTreeMap<KindKey, Kind> = BTreeMap::new();
         for object in objects {
             let key = (object.kind.api_version.clone(), object.kind.kind.clone());
             let place = (object.namespace, object.name);
+            let seen = object.version.parse::<u64>().unwrap_or_default();
+            late |= meanwhile.get(&(key.clone(), place.clone())).is_some_and(|newest| *newest > seen);
             state
                 .places
                 .entry(key.clone())
@@ -88,6 +93,9 @@ impl Watches {
                 .or_default()
                 .insert(deployment.to_owned(), object.version);
             kinds.insert(key, object.kind);
+        }
+        if late {
+            self.queue.add_after(deployment.to_owned(), self.delay);
         }
         state.stop_unused();
         for (key, kind) in kinds {
@@ -104,7 +112,7 @@ impl Watches {
     pub(crate) fn clear(&self, deployment: &str) {
         let mut state = self.lock();
         state.forget_places(deployment);
-        state.hashes.retain(|_, owner| owner != deployment);
+        state.take_hash(deployment);
         state.stop_unused();
     }
 
@@ -154,7 +162,11 @@ impl Watches {
         let version = object.resource_version().unwrap_or_default();
         let mut affected = BTreeSet::new();
         {
-            let state = self.lock();
+            let mut state = self.lock();
+            let hash = object.labels().get(labels::OBJECT_SET_HASH);
+            if let Some((_, events)) = hash.and_then(|hash| state.hashes.get_mut(hash)) {
+                events.insert((key.clone(), place(object)), version.parse().unwrap_or_default());
+            }
             let known = state.places.get(key).and_then(|places| places.get(&place(object)));
             for (deployment, seen) in known.into_iter().flatten() {
                 // Seen in this version, or seen to be gone.
@@ -162,10 +174,6 @@ impl Watches {
                 if !same {
                     affected.insert(deployment.clone());
                 }
-            }
-            let owner = object.labels().get(labels::OBJECT_SET_HASH).and_then(|hash| state.hashes.get(hash));
-            if let Some(owner) = owner.filter(|owner| known.is_none_or(|known| !known.contains_key(*owner))) {
-                affected.insert(owner.clone());
             }
         }
         for deployment in affected {
@@ -188,6 +196,11 @@ impl Watches {
 }
 
 impl State {
+    fn take_hash(&mut self, deployment: &str) -> BTreeMap<(KindKey, Place), u64> {
+        let hash = self.hashes.iter().find(|(_, (owner, _))| owner == deployment).map(|(hash, _)| hash.clone());
+        hash.and_then(|hash| self.hashes.remove(&hash)).map(|(_, events)| events).unwrap_or_default()
+    }
+
     fn forget_places(&mut self, deployment: &str) {
         for places in self.places.values_mut() {
             places.retain(|_, owners| {

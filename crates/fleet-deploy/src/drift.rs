@@ -21,6 +21,9 @@ pub fn difference(desired: &Value, live: &Value, options: Option<&DiffOptions>) 
         ignore(patch, &key, &mut desired);
         ignore(patch, &key, &mut live);
     }
+    // kubectl's memory of a field only counts once something else differs.
+    let (plain, filled) = patch::predicted(&key, &desired, &live, None);
+    patch::changes(&filled, &plain)?;
     let (predicted, live) = patch::predicted(&key, &desired, &live, original.as_ref());
     let mut change = patch::changes(&live, &predicted)?;
     normal::drop_bookkeeping(&mut change);

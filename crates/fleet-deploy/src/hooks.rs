@@ -10,7 +10,7 @@ use crate::cluster;
 use crate::object::ObjectKey;
 use crate::run::{self, Item, Mode, Ports};
 use crate::write::{self, Method};
-use crate::{postrender, wait};
+use crate::{postrender, store, wait};
 
 /// Time a hook has when the options give none.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
@@ -26,6 +26,9 @@ pub enum Error {
         /// Cause.
         message: String,
     },
+    /// Its run could not be noted.
+    #[error(transparent)]
+    Store(#[from] store::Error),
     /// It could not be removed.
     #[error("failed {event}: delete hook {name}")]
     Delete {
@@ -64,19 +67,21 @@ pub(crate) async fn run(ports: &Ports, record: &mut Release, event: &'static str
         let (a, b) = (&record.hooks[*a], &record.hooks[*b]);
         (a.weight, &a.name).cmp(&(b.weight, &b.name))
     });
-    let (release, namespace) = (record.name.clone(), record.namespace.clone());
+    let namespace = record.namespace.clone();
     let mut done = Vec::new();
     for index in order {
         let hook = &mut record.hooks[index];
         if hook.delete_policies.is_empty() {
             hook.delete_policies = vec!["before-hook-creation".to_owned()];
         }
-        let items = items(ports, hook, event, &release, &namespace).await?;
+        let items = items(ports, hook, event, &namespace).await?;
         if policies(hook).contains(&"before-hook-creation") {
             delete(ports, &items, event).await?;
         }
         hook.last_run.started_at = Some(ports.stamp());
         "Running".clone_into(&mut hook.last_run.phase);
+        store::update(&ports.cluster, record, (ports.now)()).await?;
+        let hook = &mut record.hooks[index];
         let outcome = create(ports, &items, event, mode).await;
         hook.last_run.completed_at = Some(ports.stamp());
         match outcome {
@@ -103,12 +108,12 @@ async fn items(
     ports: &Ports,
     hook: &Hook,
     event: &'static str,
-    release: &str,
     namespace: &str,
 ) -> Result<Vec<Item>, Error> {
     let objects = postrender::objects_of(&hook.manifest)
         .map_err(|error| Error::Manifest { path: hook.path.clone(), message: error.to_string() })?;
-    run::items(&ports.cluster, &objects.iter().collect::<Vec<_>>(), release, namespace)
+    // Hooks are nobody's: a later release may have to replace them.
+    run::items(&ports.cluster, &objects.iter().collect::<Vec<_>>(), "", namespace)
         .await
         .map_err(|error| Error::Run { event, message: chain(&error) })
 }

@@ -139,6 +139,9 @@ pub(crate) fn last_applied(live: &Value) -> Option<Value> {
 
 /// Annotations of the object set are bookkeeping, not content.
 pub(crate) fn drop_bookkeeping(change: &mut Value) {
+    if let Some(map) = change.as_object_mut() {
+        map.remove("status");
+    }
     let Some(metadata) = change.get_mut("metadata").and_then(Value::as_object_mut) else { return };
     if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
         annotations.retain(|key, _| !key.starts_with("objectset.rio.cattle.io/"));

@@ -63,14 +63,42 @@ pub(crate) fn predicted(key: &ObjectKey, desired: &Value, live: &Value, original
         }
         None => combined(desired, &live),
     };
+    // A rule that somebody narrowed or widened is a difference even if every field we set is there.
+    if !matches!(key.kind.as_str(), "Role" | "ClusterRole" | "CustomResourceDefinition") {
+        tolerate(&mut result, &live);
+    }
     if let Some(original) = original {
         forget(&mut result, original, desired);
     }
     if let Some(schema) = schema(key) {
-        fill(schema, &mut result);
-        fill(schema, &mut live);
+        for side in [&mut result, &mut live] {
+            fill(schema, side);
+            kubeschema::schema::encode(schema, side);
+        }
     }
     (result, live)
+}
+
+/// Items of lists that merge as a whole get what the server filled in: no table here knows all
+/// of it, and a difference that is none is worse than one that is overlooked.
+fn tolerate(result: &mut Value, live: &Value) {
+    match (result, live) {
+        (Value::Object(map), Value::Object(there)) => {
+            for (key, value) in map.iter_mut() {
+                if let Some(now) = there.get(key) {
+                    tolerate(value, now);
+                }
+            }
+        }
+        (Value::Array(items), Value::Array(there)) if items.len() == there.len() => {
+            for (item, now) in items.iter_mut().zip(there) {
+                if item.is_object() && now.is_object() {
+                    *item = combined(item, now);
+                }
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Fills in what the schema fills in.

@@ -22,28 +22,20 @@ const POLICY: &str = "helm.sh/resource-policy";
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A rendered template is not YAML.
-    #[error("error merging manifests: parsing {path}: MalformedYAMLError: {source}")]
+    #[error("error merging manifests: parsing {path}: MalformedYAMLError: yaml: line {}: {}", .cause.line, .cause.message)]
     Template {
         /// The template.
         path: String,
         /// Cause; part of the text, as everywhere in this crate where a file is named.
-        source: goyaml::Error,
+        cause: goyaml::Error,
     },
     /// A plain manifest is not YAML.
-    #[error("error while running post render on files: {path}: {source}")]
+    #[error("error while running post render on files: {path}: yaml: line {}: {}", .cause.line, .cause.message)]
     Raw {
         /// The file.
         path: String,
         /// Cause.
-        source: goyaml::Error,
-    },
-    /// A plain manifest that begins as JSON and is none.
-    #[error("error while running post render on files: {path}: {source}")]
-    RawJson {
-        /// The file.
-        path: String,
-        /// Cause.
-        source: serde_json::Error,
+        cause: goyaml::Error,
     },
     /// A document that is no object.
     #[error("error while running post render on files: {path}: a document is {what}, not an object")]
@@ -169,7 +161,7 @@ fn templates(rendered: &[Rendered]) -> Result<Vec<Value>, Error> {
     let mut objects = Vec::new();
     for file in rendered {
         let documents = goyaml::parse_documents(&file.text)
-            .map_err(|source| Error::Template { path: file.path.clone(), source })?;
+            .map_err(|cause| Error::Template { path: file.path.clone(), cause })?;
         for document in documents {
             match document.value {
                 Value::Null => {}
@@ -201,14 +193,8 @@ fn what(value: &Value) -> &'static str {
 /// passed over.
 fn raw(path: &str, text: &str, objects: &mut Vec<Value>) -> Result<(), Error> {
     let name = path.strip_prefix(RAW).unwrap_or(path);
-    if text.trim_start().starts_with('{') {
-        let value: Value = serde_json::from_str(text.trim())
-            .map_err(|source| Error::RawJson { path: name.to_owned(), source })?;
-        add(value, name, objects)?;
-        return Ok(());
-    }
     let documents =
-        goyaml::parse_documents(text).map_err(|source| Error::Raw { path: name.to_owned(), source })?;
+        goyaml::parse_documents(text).map_err(|cause| Error::Raw { path: name.to_owned(), cause })?;
     for document in documents {
         add(document.value, name, objects)?;
     }

@@ -178,7 +178,7 @@ pub(crate) struct Item {
     pub(crate) object: Value,
 }
 
-/// Resolves kinds and fills in namespaces.
+/// Resolves kinds and fills in namespaces. Without a release's name nothing is marked as owned.
 pub(crate) async fn items(
     cluster: &Cluster,
     objects: &[&Value],
@@ -193,7 +193,11 @@ pub(crate) async fn items(
             Err(cluster::Error::UnknownKind { .. }) => return Err(Error::UnknownKind(key)),
             Err(source) => return Err(Error::Kind(key, source)),
         };
-        let mut object = ownership::marked(object, release, namespace);
+        let mut object = if release.is_empty() {
+            object.clone()
+        } else {
+            ownership::marked(object, release, namespace)
+        };
         if !kind.namespaced {
             key.namespace.clear();
             if let Some(metadata) = object["metadata"].as_object_mut() {
@@ -491,7 +495,6 @@ pub(crate) async fn roll_back(
     };
     let new = base_items(ports, good).await?;
     let old = base_items(ports, current).await?;
-    prune(ports, target, history, mode.max_history).await?;
     store::create(&ports.cluster, &record, (ports.now)()).await?;
     let outcome = async {
         hooks::run(ports, &mut record, "pre-rollback", mode).await?;

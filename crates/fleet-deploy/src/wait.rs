@@ -74,7 +74,8 @@ fn standing(live: Option<&Value>, jobs: bool) -> kstatus::Result {
         return kstatus::Result { standing: Standing::NotFound, message: "Resource not found".to_owned() };
     };
     let found = kstatus::compute(live);
-    if jobs && live["kind"] == "Job" && found.standing == Standing::Current && !kstatus::job_complete(live) {
+    let running = matches!(found.standing, Standing::Current | Standing::InProgress);
+    if jobs && live["kind"] == "Job" && running && !kstatus::job_complete(live) {
         return kstatus::Result { standing: Standing::InProgress, message: "Job in progress".to_owned() };
     }
     found

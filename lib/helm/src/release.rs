@@ -262,7 +262,8 @@ pub fn secret_name(release: &str, revision: i64) -> String {
 /// # Errors
 /// [`Error::Json`] or [`Error::Gzip`] only if memory runs out.
 pub fn encode(release: &Release) -> Result<String, Error> {
-    let json = serde_json::to_vec(release).map_err(Error::Json)?;
+    // Numbers as Go writes them: other programs compare records.
+    let json = goyaml::json::to_string(release).into_bytes();
     let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
     gzip.write_all(&json).map_err(Error::Gzip)?;
     Ok(STANDARD.encode(gzip.finish().map_err(Error::Gzip)?))
