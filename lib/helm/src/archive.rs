@@ -20,7 +20,7 @@ const MAX_FILES: usize = 20_000;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// It is not a gzipped tar archive.
-    #[error("file does not appear to be a gzipped archive")]
+    #[error("gzip: invalid header")]
     Read(#[source] std::io::Error),
     /// A path points outside.
     #[error("chart illegally references parent directory")]

@@ -9,7 +9,7 @@ use goyaml::parse;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::archive;
+use crate::{archive, function};
 
 /// Charts inside charts inside charts: nobody needs more.
 const MAX_NESTING: usize = 32;
@@ -260,13 +260,43 @@ impl Chart {
 }
 
 fn parsed<T: for<'de> Deserialize<'de> + Default>(file: &'static str, data: &[u8]) -> Result<T, Error> {
-    let wrong = |message: String| Error::ParseFile { file, message };
+    // Values are read through one more layer, which shows in the message.
+    let layer = if file == "values.yaml" {
+        "cannot unmarshal yaml document: "
+    } else {
+        ""
+    };
+    let wrong = |message: String| Error::ParseFile {
+        file,
+        message: format!("{layer}{message}"),
+    };
     let text = String::from_utf8_lossy(data);
-    let value = parse(text.strip_prefix('\u{feff}').unwrap_or(&text)).map_err(|error| wrong(error.to_string()))?;
-    if value.is_null() {
-        return Ok(T::default());
+    let value = parse(text.strip_prefix('\u{feff}').unwrap_or(&text)).map_err(|error| {
+        wrong(format!(
+            "error converting YAML to JSON: {}",
+            function::yaml_error(&error)
+        ))
+    })?;
+    let kind = match &value {
+        serde_json::Value::Null => return Ok(T::default()),
+        serde_json::Value::Array(_) => "array",
+        serde_json::Value::Object(_) => "object",
+        serde_json::Value::String(_) => "string",
+        serde_json::Value::Number(_) => "number",
+        serde_json::Value::Bool(_) => "bool",
+    };
+    let prefix = "error unmarshaling JSON: while decoding JSON: ";
+    if kind != "object" {
+        let wanted = if file == "values.yaml" {
+            "map[string]interface {}"
+        } else {
+            "v2.Metadata"
+        };
+        return Err(wrong(format!(
+            "{prefix}json: cannot unmarshal {kind} into Go value of type {wanted}"
+        )));
     }
-    serde_json::from_value(value).map_err(|error| wrong(error.to_string()))
+    serde_json::from_value(value).map_err(|error| wrong(format!("{prefix}{error}")))
 }
 
 fn load(files: &BTreeMap<String, Vec<u8>>, depth: usize) -> Result<Chart, Error> {
@@ -312,7 +342,7 @@ fn load(files: &BTreeMap<String, Vec<u8>>, depth: usize) -> Result<Chart, Error>
             _ if name.starts_with("templates/") => chart.templates.push(file()),
             _ => match name.strip_prefix("charts/") {
                 Some(inner) if !inner.ends_with(".prov") => {
-                    let (folder, rest) = inner.split_once('/').unwrap_or((inner, inner));
+                    let (folder, rest) = inner.split_once('/').unwrap_or((inner, ""));
                     inside.entry(folder).or_default().insert(rest.to_owned(), data.clone());
                 }
                 _ => chart.files.push(file()),
@@ -329,12 +359,11 @@ fn load(files: &BTreeMap<String, Vec<u8>>, depth: usize) -> Result<Chart, Error>
             parent: chart.metadata.name.clone(),
             source: Box::new(error),
         };
-        if let Some(bytes) = files.get(folder) {
-            if folder.ends_with(".tgz") {
-                let unpacked = archive::unpack(bytes).map_err(|error| wrong(error.into()))?;
-                let child = load(&unpacked, depth + 1).map_err(wrong)?;
-                chart.dependencies.push(child);
-            }
+        if folder.ends_with(".tgz") {
+            let bytes = files.get("").map_or(&[][..], Vec::as_slice);
+            let unpacked = archive::unpack(bytes).map_err(|error| wrong(error.into()))?;
+            let child = load(&unpacked, depth + 1).map_err(wrong)?;
+            chart.dependencies.push(child);
             continue;
         }
         let child = load(&files, depth + 1).map_err(wrong)?;

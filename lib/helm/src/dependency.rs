@@ -33,11 +33,8 @@ fn matches(dependency: &Dependency, chart: &Chart) -> bool {
 }
 
 fn select(chart: &mut Chart, values: &Values, path: &str) -> Result<(), Error> {
+    // Without a list of its own, a chart takes everything in it as it is, lists of the charts inside included.
     if chart.metadata.dependencies.is_empty() {
-        for child in &mut chart.dependencies {
-            let below = format!("{path}{}.", child.name());
-            select(child, values, &below)?;
-        }
         return Ok(());
     }
     let found = std::mem::take(&mut chart.dependencies);
@@ -46,7 +43,7 @@ fn select(chart: &mut Chart, values: &Values, path: &str) -> Result<(), Error> {
             .metadata
             .dependencies
             .iter()
-            .any(|dependency| dependency.name == child.name())
+            .any(|dependency| matches(dependency, child))
     };
     let mut children: Vec<Chart> = found.iter().filter(|child| !listed(child)).cloned().collect();
     for dependency in &mut chart.metadata.dependencies {

@@ -11,8 +11,13 @@ use crate::chart::Chart;
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The values of a subchart are not a table.
-    #[error("type mismatch on {0}: {1}")]
-    Table(String, &'static str),
+    #[error("type mismatch on {name}: {found}")]
+    MatchTable {
+        /// The subchart.
+        name: String,
+        /// What was given, as Go shows it.
+        found: String,
+    },
 }
 
 /// Values, keyed by name.
@@ -50,7 +55,12 @@ fn descend(chart: &Chart, values: &mut Values, null: Null) -> Result<(), Error> 
             Some(Value::Object(inner)) => inner,
             // A null for a whole subchart is as good as nothing.
             Some(Value::Null) => Values::new(),
-            Some(other) => return Err(Error::Table(name.to_owned(), kind(&other))),
+            Some(other) => {
+                return Err(Error::MatchTable {
+                    name: name.to_owned(),
+                    found: shown(&other),
+                });
+            }
         };
         globals(&mut inner, values);
         descend(child, &mut inner, null)?;
@@ -59,29 +69,52 @@ fn descend(chart: &Chart, values: &mut Values, null: Null) -> Result<(), Error> 
     Ok(())
 }
 
-fn kind(value: &Value) -> &'static str {
+/// A value as Go prints it with a verb that does not fit it.
+fn shown(value: &Value) -> String {
     match value {
-        Value::Null => "nil",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "float64",
-        Value::String(_) => "string",
-        Value::Array(_) => "list",
-        Value::Object(_) => "map",
+        Value::Bool(flag) => flag.to_string(),
+        Value::Number(number) => format!("%!t(float64={number})"),
+        Value::String(text) => format!("%!t(string={text})"),
+        other => format!("%!t({other})"),
+    }
+}
+
+/// A default without the nulls in its tables: as a default, null means nothing.
+fn cleaned(value: &Value) -> Value {
+    match value {
+        Value::Object(table) => {
+            let kept = table.iter().filter(|(_, value)| !value.is_null());
+            Value::Object(kept.map(|(key, value)| (key.clone(), cleaned(value))).collect())
+        }
+        other => other.clone(),
     }
 }
 
 /// Fills in a chart's own defaults.
 fn defaults(chart: &Chart, values: &mut Values, null: Null) {
-    for (key, default) in &chart.values {
+    for (key, original) in &chart.values {
+        let default = if null == Null::Removes {
+            cleaned(original)
+        } else {
+            original.clone()
+        };
         match values.get_mut(key) {
+            None if default.is_null() && null == Null::Removes => {}
             None => {
-                values.insert(key.clone(), default.clone());
+                values.insert(key.clone(), default);
             }
             Some(Value::Null) if null == Null::Removes => {
                 values.remove(key);
             }
             Some(Value::Object(table)) => {
-                if let Value::Object(default) = default {
+                // What is meant for a chart inside keeps its nulls: they act on that chart's own defaults.
+                let for_child = chart.dependencies.iter().any(|child| child.name() == key);
+                let (default, null) = if for_child {
+                    (original.clone(), Null::Stays)
+                } else {
+                    (default, null)
+                };
+                if let Value::Object(default) = &default {
                     tables(table, default, null);
                 }
             }
@@ -111,7 +144,10 @@ pub(crate) fn tables(high: &mut Values, low: &Values, null: Null) {
 }
 
 /// Lets the parent's `global` flow into a child's; the parent wins.
-fn globals(child: &mut Values, parent: &Values) {
+///
+/// Tables inside the parent's global tables take over what the child adds there. Helm does so by accident (it shares
+/// them); charts can see it, so this does too.
+fn globals(child: &mut Values, parent: &mut Values) {
     let mut own = match child.remove("global") {
         None | Some(Value::Null) => Values::new(),
         Some(Value::Object(own)) => own,
@@ -120,9 +156,9 @@ fn globals(child: &mut Values, parent: &Values) {
             return;
         }
     };
-    let empty = Values::new();
-    let given = match parent.get("global") {
-        None | Some(Value::Null) => &empty,
+    let mut empty = Values::new();
+    let given = match parent.get_mut("global") {
+        None | Some(Value::Null) => &mut empty,
         Some(Value::Object(given)) => given,
         Some(_) => {
             child.insert("global".into(), Value::Object(own));
@@ -130,10 +166,15 @@ fn globals(child: &mut Values, parent: &Values) {
         }
     };
     for (key, value) in given {
-        match (value, own.get(key)) {
+        match (&mut *value, own.get(key)) {
             (Value::Object(table), Some(Value::Object(below))) => {
                 let mut merged = table.clone();
                 tables(&mut merged, below, Null::Stays);
+                for (name, inner) in table.iter_mut().filter(|(_, inner)| inner.is_object()) {
+                    if let Some(shared) = merged.get(name) {
+                        inner.clone_from(shared);
+                    }
+                }
                 own.insert(key.clone(), Value::Object(merged));
             }
             (Value::Object(_), _) => {

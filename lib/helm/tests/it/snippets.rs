@@ -1,20 +1,16 @@
 //! Template snippets: what Helm printed is data; the number of agreeing answers may only rise.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use helm::capabilities::Capabilities;
 use helm::chart::Chart;
 use helm::render::{ReleaseOptions, render};
 use serde_json::Value;
 
-/// Raise it when more snippets agree; never lower it.
-const AGREE: usize = 0;
+use super::data;
 
-fn data(name: &str) -> Value {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
-    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
-}
+/// Raise it when more snippets agree; never lower it.
+const AGREE: usize = 333;
 
 fn answer(chart: &Value, values: &Value, snippet: &str) -> Result<String, String> {
     let mut files: BTreeMap<String, Vec<u8>> = chart
