@@ -68,6 +68,11 @@ impl Strategy {
         })
     }
 
+    /// Partitions are defined by hand: a cluster's labels decide where it belongs.
+    pub(crate) fn is_manual(&self) -> bool {
+        !self.manual.is_empty()
+    }
+
     /// Clusters of the bundle that may be unavailable.
     pub(crate) fn max_unavailable(&self, targets: usize) -> Result<i64, Problem> {
         limit(count(targets), [self.max_unavailable.as_ref()])
@@ -174,7 +179,7 @@ pub(crate) fn limit<'a>(count: i64, values: impl IntoIterator<Item = Option<&'a 
 mod tests {
     use proptest::prelude::*;
 
-    use super::*;
+    use super::{Strategy, *};
 
     fn of(count: i64, value: &str) -> i64 {
         limit(count, [Some(&IntOrString::String(value.to_owned()))]).unwrap()

@@ -250,9 +250,10 @@ impl BundleEntry {
         let old = self.remove(world, &order);
         let failed = self.failures.remove(&order).is_some();
         match placed {
-            Ok(placement) => {
-                let mut placement = placement;
-                if let Some(old) = old.filter(|_| self.partitions.is_some()) {
+            Ok(mut placement) => {
+                let manual = self.rules.as_ref().is_ok_and(|rules| rules.strategy.is_manual());
+                // Automatic partitions go by position, which a known target keeps.
+                if let Some(old) = old.filter(|_| self.partitions.is_some() && !manual) {
                     placement.partitions = old.partitions;
                 } else {
                     self.partitions = None;
