@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::Value;
+use tokio_util::task::TaskTracker;
 
 use crate::access::{Attributes, Authorizer, Decision, User};
 use crate::object;
@@ -24,6 +25,8 @@ pub(crate) struct Cluster {
     pub(crate) security: Security,
     /// Addresses and ports of Services.
     pub(crate) services: Taken,
+    /// Work that goes on after its request was answered.
+    pub(crate) tasks: TaskTracker,
 }
 
 impl Cluster {
@@ -41,6 +44,7 @@ impl Cluster {
             registry,
             security,
             services: Taken::default(),
+            tasks: TaskTracker::new(),
         }
     }
 

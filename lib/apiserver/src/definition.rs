@@ -1,21 +1,25 @@
 //! CustomResourceDefinitions as far as the server itself must act on them: names accepted, served at once, instances
-//! removed with them.
+//! removed before them.
 //!
-//! Mirrors upstream's naming, establishing and finalizing controllers of the apiextensions server, done inside the
-//! write so that a definition is usable when its write is answered.
+//! Mirrors upstream's naming, establishing and finalizing controllers of the apiextensions server. Accepting and
+//! establishing happen inside the write, so that a definition is usable when its write is answered.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, failure};
 use crate::object::{self, text};
 use crate::registry::Resource;
-use crate::status::Result;
+use crate::status::{Result, Status};
 use crate::store::{Entry, Expect, Scan};
+use crate::verb::{self, Request};
 
-/// Serves every definition in the store.
-pub(crate) fn serve_all(cluster: &Cluster) -> Result<()> {
+/// Holds a definition until its instances are gone.
+const FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+/// Serves every definition in the store and goes on deleting those that were being deleted.
+pub(crate) fn serve_all(cluster: &Arc<Cluster>) -> Result<()> {
     let resource = cluster.builtin("apiextensions.k8s.io", "v1", "customresourcedefinitions")?;
     let scope = resource.scope();
     let page = cluster
@@ -23,35 +27,57 @@ pub(crate) fn serve_all(cluster: &Cluster) -> Result<()> {
             scope: &scope,
             ..Scan::default()
         })
-        .map_err(|error| crate::cluster::failure(&error))?;
+        .map_err(|error| failure(&error))?;
     for (_, entry) in page.entries {
-        serve(cluster, &object::decode(&resource, &entry)?, entry.created);
+        let definition = object::decode(&resource, &entry)?;
+        serve(cluster, &definition, entry.created);
+        marked(cluster, &resource, &definition, &entry);
     }
     Ok(())
 }
 
 /// Before a new definition is stored: the state it starts in.
-pub(crate) fn prepare(_cluster: &Cluster, resource: &Resource, object: &mut Value) {
+pub(crate) fn prepare(resource: &Resource, object: &mut Value) {
+    if is_definition(resource) {
+        object["status"] =
+            json!({"conditions": null, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": []});
+        adjust(resource, object);
+    }
+}
+
+/// Before an update is stored: every version that objects were ever stored in stays known.
+pub(crate) fn adjust(resource: &Resource, object: &mut Value) {
     if !is_definition(resource) {
         return;
     }
     let versions = object["spec"]["versions"].as_array().into_iter().flatten();
-    let stored: Vec<Value> = versions
+    let storing: Vec<Value> = versions
         .filter(|version| version["storage"] == true)
         .map(|version| version["name"].clone())
         .collect();
-    let names = &mut object["spec"]["names"];
-    if text(names, "/singular").is_empty() {
-        names["singular"] = text(names, "/kind").to_lowercase().into();
+    if !object["status"].is_object() {
+        object["status"] = json!({});
     }
-    if text(names, "/listKind").is_empty() {
-        names["listKind"] = format!("{}List", text(names, "/kind")).into();
+    let stored = &mut object["status"]["storedVersions"];
+    if !stored.is_array() {
+        *stored = json!([]);
     }
-    object["status"] = json!({"conditions": [], "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": stored});
+    if let Some(stored) = stored.as_array_mut() {
+        for version in storing {
+            if !stored.contains(&version) {
+                stored.push(version);
+            }
+        }
+    }
 }
 
 /// After a write: a definition's names are accepted and it is served.
-pub(crate) async fn written(cluster: &Cluster, resource: &Arc<Resource>, object: &Value, entry: &Entry) -> Result<()> {
+pub(crate) async fn written(
+    cluster: &Arc<Cluster>,
+    resource: &Arc<Resource>,
+    object: &Value,
+    entry: &Entry,
+) -> Result<()> {
     if !is_definition(resource) {
         return Ok(());
     }
@@ -80,40 +106,166 @@ pub(crate) async fn written(cluster: &Cluster, resource: &Arc<Resource>, object:
     Ok(())
 }
 
-/// After a definition was removed: it is served no more.
-pub(crate) fn removed(cluster: &Cluster, resource: &Resource, object: &Value, revision: u64) {
+/// When a deletion begins: a definition waits for its instances.
+pub(crate) fn mark(cluster: &Cluster, resource: &Resource, object: &mut Value) {
+    if !is_definition(resource) || condition(object, "Terminating") {
+        return;
+    }
+    let finalizers = &mut object["metadata"]["finalizers"];
+    match finalizers.as_array_mut() {
+        Some(list) => list.push(FINALIZER.into()),
+        None => *finalizers = json!([FINALIZER]),
+    }
+    let message = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
+    set_condition(
+        object,
+        &cluster.timestamp(),
+        "Terminating",
+        "InstanceDeletionPending",
+        message,
+    );
+}
+
+/// After a deletion has begun: the instances are deleted, then the definition may go.
+pub(crate) fn marked(cluster: &Arc<Cluster>, resource: &Arc<Resource>, object: &Value, entry: &Entry) {
+    let held = object["metadata"]["finalizers"]
+        .as_array()
+        .is_some_and(|list| list.iter().any(|name| name == FINALIZER));
+    if !is_definition(resource) || !held || text(object, "/metadata/deletionTimestamp").is_empty() {
+        return;
+    }
+    serve(cluster, object, entry.modified);
+    let (cluster, resource, object) = (Arc::clone(cluster), Arc::clone(resource), object.clone());
+    cluster.clone().tasks.spawn(async move {
+        if let Err(status) = remove_instances(&cluster, &resource, &object).await {
+            tracing::warn!(%status, definition = text(&object, "/metadata/name"), "cannot delete all instances");
+        }
+    });
+}
+
+/// After something was removed: a definition is served no more, and the last instance lets its definition go.
+pub(crate) async fn removed(cluster: &Arc<Cluster>, resource: &Resource, object: &Value, revision: u64) -> Result<()> {
     if is_definition(resource) {
         let (group, plural) = (text(object, "/spec/group"), text(object, "/spec/names/plural"));
         cluster.serve_definition(group, plural, None, revision);
         cluster.store.history().end(&format!("/{group}/{plural}/"));
-    }
-}
-
-/// Removes every instance of a definition that is being deleted.
-pub(crate) async fn remove_instances(cluster: &Cluster, object: &Value) -> Result<()> {
-    let scope = format!(
-        "/{}/{}/",
-        text(object, "/spec/group"),
-        text(object, "/spec/names/plural")
-    );
-    let page = cluster
-        .scan(&Scan {
-            scope: &scope,
-            ..Scan::default()
-        })
-        .map_err(|error| crate::cluster::failure(&error))?;
-    for (key, entry) in page.entries {
-        let mut modified = entry.modified;
-        while let Err(Some(now)) = cluster.remove(&key, modified).await? {
-            modified = now.modified;
-        }
+    } else if let Some(custom) = &resource.custom
+        && !text(&custom.definition, "/metadata/deletionTimestamp").is_empty()
+    {
+        let definitions = cluster.builtin("apiextensions.k8s.io", "v1", "customresourcedefinitions")?;
+        release(cluster, &definitions, &custom.definition).await?;
     }
     Ok(())
+}
+
+/// Refuses new instances of a definition that is being deleted.
+pub(crate) fn check_accepting(request: &Request, name: &str) -> Result<()> {
+    let Some(custom) = &request.resource.custom else {
+        return Ok(());
+    };
+    if text(&custom.definition, "/metadata/deletionTimestamp").is_empty() {
+        return Ok(());
+    }
+    let why = "create not allowed while custom resource definition is terminating";
+    let Resource { group, plural, .. } = &*request.resource;
+    Err(Box::new(Status::forbidden(group, plural, name, why)))
 }
 
 /// Whether the resource is the definitions' own.
 pub(crate) fn is_definition(resource: &Resource) -> bool {
     resource.is("apiextensions.k8s.io", "customresourcedefinitions")
+}
+
+async fn remove_instances(cluster: &Arc<Cluster>, resource: &Arc<Resource>, definition: &Value) -> Result<()> {
+    let in_progress = |object: &mut Value| {
+        let message = "CustomResource deletion is in progress";
+        set_condition(
+            object,
+            &cluster.timestamp(),
+            "Terminating",
+            "InstanceDeletionInProgress",
+            message,
+        );
+    };
+    change(cluster, resource, definition, in_progress).await?;
+    let scope = instances(definition);
+    let page = cluster
+        .scan(&Scan {
+            scope: &scope,
+            ..Scan::default()
+        })
+        .map_err(|error| failure(&error))?;
+    let registry = cluster.registry();
+    let (group, plural) = (text(definition, "/spec/group"), text(definition, "/spec/names/plural"));
+    let served = registry
+        .resources()
+        .find(|resource| resource.group == group && resource.plural == plural);
+    for (key, entry) in page.entries {
+        let metadata = object::metadata(&entry);
+        match served {
+            Some(instances) => verb::remove(cluster, instances, &metadata.namespace, &metadata.name).await?,
+            None => {
+                // No version is served, so nobody could take finalizers away either.
+                let _ = cluster.remove(&key, entry.modified).await?;
+            }
+        }
+    }
+    release(cluster, resource, definition).await
+}
+
+/// Lets a definition go whose instances are gone.
+async fn release(cluster: &Arc<Cluster>, resource: &Arc<Resource>, definition: &Value) -> Result<()> {
+    let scope = instances(definition);
+    let left = cluster
+        .scan(&Scan {
+            scope: &scope,
+            limit: 1,
+            ..Scan::default()
+        })
+        .map_err(|error| failure(&error))?;
+    if !left.entries.is_empty() {
+        return Ok(());
+    }
+    let let_go = |object: &mut Value| {
+        if let Some(list) = object["metadata"]["finalizers"].as_array_mut() {
+            list.retain(|name| name != FINALIZER);
+        }
+    };
+    change(cluster, resource, definition, let_go).await
+}
+
+/// Writes a definition's state; removes it when nothing holds it any more.
+async fn change(
+    cluster: &Arc<Cluster>,
+    resource: &Arc<Resource>,
+    definition: &Value,
+    change: impl Fn(&mut Value),
+) -> Result<()> {
+    let key = resource.key("", text(definition, "/metadata/name"));
+    while let Some(entry) = cluster.get(&key)? {
+        let mut object = object::decode(resource, &entry)?;
+        if object["metadata"]["uid"] != definition["metadata"]["uid"] {
+            return Ok(());
+        }
+        change(&mut object);
+        if object["metadata"]["finalizers"].as_array().is_none_or(Vec::is_empty) {
+            if let Ok(revision) = cluster.remove(&key, entry.modified).await? {
+                return Box::pin(removed(cluster, resource, &object, revision)).await;
+            }
+        } else if let Ok(entry) = cluster.put(&key, Expect::Revision(entry.modified), &object).await? {
+            serve(cluster, &object, entry.modified);
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+fn instances(definition: &Value) -> String {
+    format!(
+        "/{}/{}/",
+        text(definition, "/spec/group"),
+        text(definition, "/spec/names/plural")
+    )
 }
 
 fn serve(cluster: &Cluster, object: &Value, revision: u64) {
@@ -136,20 +288,28 @@ fn establish(cluster: &Cluster, object: &mut Value) {
     );
 }
 
+fn condition(object: &Value, kind: &str) -> bool {
+    let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+    conditions
+        .into_iter()
+        .any(|condition| condition["type"] == kind && condition["status"] == "True")
+}
+
 fn set_condition(object: &mut Value, now: &str, kind: &str, reason: &str, message: &str) {
     let conditions = &mut object["status"]["conditions"];
     if !conditions.is_array() {
         *conditions = json!([]);
     }
     let Some(list) = conditions.as_array_mut() else { return };
-    if list
-        .iter()
-        .any(|condition| condition["type"] == kind && condition["status"] == "True")
-    {
-        return;
-    }
-    list.retain(|condition| condition["type"] != kind);
-    list.push(json!({
+    let new = json!({
         "type": kind, "status": "True", "reason": reason, "message": message, "lastTransitionTime": now,
-    }));
+    });
+    match list.iter_mut().find(|condition| condition["type"] == kind) {
+        Some(condition) if condition["status"] == "True" => {
+            condition["reason"] = new["reason"].clone();
+            condition["message"] = new["message"].clone();
+        }
+        Some(condition) => *condition = new,
+        None => list.push(new),
+    }
 }

@@ -62,6 +62,9 @@ pub(crate) fn decode(resource: &Resource, entry: &Entry) -> Result<Value> {
         fields.insert("apiVersion".to_owned(), resource.api_version().into());
         fields.insert("kind".to_owned(), resource.kind.as_str().into());
     }
+    if let Some(custom) = resource.custom.as_ref().filter(|custom| custom.fills) {
+        custom.schema.default(&mut object);
+    }
     set_version(&mut object, entry.modified);
     Ok(object)
 }
@@ -79,6 +82,11 @@ pub(crate) fn set_version(object: &mut Value, revision: u64) {
 
 /// Appends the object's JSON, with or without `apiVersion` and `kind`.
 pub(crate) fn write(out: &mut Vec<u8>, resource: &Resource, entry: &Entry, typed: bool) {
+    if resource.custom.as_ref().is_some_and(|custom| custom.fills)
+        && let Ok(object) = decode(resource, entry)
+    {
+        return append(out, &object);
+    }
     let kind = typed.then(|| (resource.kind.clone(), resource.api_version()));
     splice(out, kind, entry, entry.value.get(PREFIX.len()..).unwrap_or(b"}}"));
 }

@@ -168,6 +168,8 @@ impl Server {
         self.stop.cancel();
         self.companions.close();
         self.companions.wait().await;
+        self.shell.cluster.tasks.close();
+        self.shell.cluster.tasks.wait().await;
         self.shell.cluster.store.history().end("");
         if let Some(listener) = &self.listener {
             listener.stop().await;

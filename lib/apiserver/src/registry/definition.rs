@@ -47,6 +47,7 @@ pub(super) fn resources(definition: &Value) -> Vec<Resource> {
                 hash: hash(spec, &text(&names["kind"])),
                 custom: Some(Arc::new(Custom {
                     definition: definition.clone(),
+                    fills: has_default(&version["schema"]),
                     version: version.clone(),
                     schema,
                 })),
@@ -103,6 +104,16 @@ fn hash(spec: &Value, kind: &str) -> String {
     let group = spec["group"].as_str().unwrap_or_default();
     let digest = Sha256::digest(format!("{group}/{version}/{kind}"));
     STANDARD.encode(&digest[..8])
+}
+
+fn has_default(schema: &Value) -> bool {
+    match schema {
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(name, value)| name == "default" || has_default(value)),
+        Value::Array(list) => list.iter().any(has_default),
+        _ => false,
+    }
 }
 
 fn established(definition: &Value) -> bool {

@@ -76,6 +76,8 @@ pub struct Custom {
     pub version: Value,
     /// Schema: pruning, defaults, validation.
     pub schema: crd::Version,
+    /// Whether the schema has defaults, which stored objects get when they are read.
+    pub fills: bool,
 }
 
 impl Resource {

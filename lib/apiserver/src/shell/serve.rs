@@ -18,6 +18,7 @@ use crate::authn::impersonate;
 use crate::authz;
 use crate::cluster::Cluster;
 use crate::query::Query;
+use crate::registry::Resource;
 use crate::status::{Result, Status};
 use crate::verb::{self, Answer, Content, Item, Request, Watch};
 
@@ -135,7 +136,7 @@ impl Shell {
             "patch" => verb::change(cluster, &request).await?,
             "delete" => verb::delete(cluster, &request).await?,
             "deletecollection" => verb::delete_collection(cluster, &request).await?,
-            _ => return Err(Box::new(Status::method_not_allowed())),
+            _ => return Err(not_allowed(&head.method, &request.resource)),
         };
         let mut response = write(
             answer,
@@ -199,6 +200,23 @@ fn verb_of(method: &Method, target: &Target, watching: bool) -> &'static str {
     } else {
         ""
     }
+}
+
+/// The refusal of a method; custom resources say it in their own words.
+fn not_allowed(method: &Method, resource: &Resource) -> Box<Status> {
+    if resource.custom.is_none() {
+        return Box::new(Status::method_not_allowed());
+    }
+    let verb = match method.as_str() {
+        "POST" => "create",
+        "PUT" => "update",
+        "PATCH" => "patch",
+        "DELETE" => "delete",
+        _ => return Box::new(Status::method_not_allowed()),
+    };
+    let Resource { group, plural, .. } = resource;
+    let message = format!("{verb} is not supported on resources of kind \"{plural}.{group}\"");
+    Box::new(Status::new(405, "MethodNotAllowed", message).about(group, plural, ""))
 }
 
 fn attributes(target: &Target, verb: &str, path: &str) -> Attributes {

@@ -1,7 +1,10 @@
 //! POST: an object that was not there.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
+use super::intake::Given;
 use super::{Answer, Request, intake, namespace, service, strategy};
 use crate::cluster::Cluster;
 use crate::object::{metadata_mut, text};
@@ -25,22 +28,26 @@ pub(super) enum Origin {
 }
 
 /// Makes the object of the request's body.
-pub(crate) async fn create(cluster: &Cluster, request: &Request) -> Result<Answer> {
+pub(crate) async fn create(cluster: &Arc<Cluster>, request: &Request) -> Result<Answer> {
     let dry_run = request.dry_run("CreateOptions")?;
-    let mut body = intake::parse(request)?;
-    intake::check_kind(&request.resource, &mut body)?;
-    intake::check_namespace(request, &mut body)?;
-    make(cluster, request, body, Origin::Posted, dry_run).await
+    let mut given = intake::given(request)?;
+    intake::check_kind(&request.resource, &mut given.object)?;
+    intake::check_namespace(request, &mut given.object)?;
+    make(cluster, request, given, Origin::Posted, dry_run).await
 }
 
 /// Makes an object that was decoded and checked against the URL.
 pub(super) async fn make(
-    cluster: &Cluster,
+    cluster: &Arc<Cluster>,
     request: &Request,
-    mut given: Value,
+    given: Given,
     origin: Origin,
     dry_run: bool,
 ) -> Result<Answer> {
+    let Given {
+        object: mut given,
+        repeated,
+    } = given;
     if !text(&given, "/metadata/resourceVersion").is_empty() {
         return Err(Box::new(Status::bad_request(
             "resourceVersion should not be set on objects to be created",
@@ -49,7 +56,7 @@ pub(super) async fn make(
     strategy::clear(&request.resource, &mut given);
     let prefix = text(&given, "/metadata/generateName").to_owned();
     let generated = text(&given, "/metadata/name").is_empty() && !prefix.is_empty();
-    let warnings = intake::normalise(request, &mut given)?;
+    let warnings = intake::normalise(request, &mut given, &repeated)?;
     for _ in 0..ROLLS {
         let mut object = given.clone();
         if generated {
@@ -74,7 +81,7 @@ pub(super) async fn make(
 
 /// Tries one name; none if it is taken.
 async fn attempt(
-    cluster: &Cluster,
+    cluster: &Arc<Cluster>,
     request: &Request,
     mut object: Value,
     origin: Origin,
@@ -83,14 +90,16 @@ async fn attempt(
     let resource = &request.resource;
     let name = text(&object, "/metadata/name").to_owned();
     strategy::found(cluster, resource, &mut object);
+    definition::prepare(resource, &mut object);
     namespace::check_exists(cluster, request, &object)?;
     let causes = problems(resource, &object, &name);
     if !causes.is_empty() {
         return Err(request.invalid(&name, causes));
     }
+    check_rights(cluster, request, &object, None)?;
+    definition::check_accepting(request, &name)?;
     let granted = service::allocate(cluster, resource, None, &mut object)?;
     let grant = granted.map_err(|causes| request.invalid(&name, causes))?;
-    definition::prepare(cluster, resource, &mut object);
     if origin == Origin::Posted {
         intake::track(request, None, &mut object, &request.writer(cluster));
     }
@@ -123,6 +132,25 @@ fn problems(resource: &crate::registry::Resource, object: &Value, name: &str) ->
     }
 }
 
+/// Nobody grants what they do not hold.
+pub(super) fn check_rights(
+    cluster: &Arc<Cluster>,
+    request: &Request,
+    object: &Value,
+    live: Option<&Value>,
+) -> Result<()> {
+    if request.resource.group != "rbac.authorization.k8s.io" {
+        return Ok(());
+    }
+    cluster.security.rbac.check_write(
+        &request.user,
+        &request.resource.plural,
+        &request.namespace,
+        object,
+        live,
+    )
+}
+
 fn already_exists(request: &Request, name: &str) -> Box<Status> {
     Box::new(Status::already_exists(
         &request.resource.group,
@@ -133,12 +161,22 @@ fn already_exists(request: &Request, name: &str) -> Box<Status> {
 
 /// Makes an object by applying it where there is none.
 pub(super) async fn make_applied(
-    cluster: &Cluster,
+    cluster: &Arc<Cluster>,
     request: &Request,
     applied: &Value,
     dry_run: bool,
 ) -> Result<Answer> {
     let force = request.query.flag("force");
     let object = apply::apply(&request.resource, None, applied, &request.writer(cluster), force)?;
-    make(cluster, request, object, Origin::Applied, dry_run).await
+    make(
+        cluster,
+        request,
+        Given {
+            object,
+            repeated: Vec::new(),
+        },
+        Origin::Applied,
+        dry_run,
+    )
+    .await
 }

@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::access::{finalizers, may_vanish, terminating};
 use super::{Answer, Content, Media, Request, intake, list, namespace, service};
+use crate::access::User;
 use crate::cluster::Cluster;
 use crate::definition;
 use crate::object::{self, metadata_mut, text};
+use crate::query::Query;
 use crate::registry::Resource;
 use crate::status::{Cause, Result, Status};
 use crate::store::{Entry, Expect};
@@ -51,7 +54,7 @@ struct Options {
 }
 
 /// Deletes the object of the request.
-pub(crate) async fn delete(cluster: &Cluster, request: &Request) -> Result<Answer> {
+pub(crate) async fn delete(cluster: &Arc<Cluster>, request: &Request) -> Result<Answer> {
     let options = read_options(request)?;
     namespace::check_protected(request)?;
     let key = request.key();
@@ -70,8 +73,33 @@ pub(crate) async fn delete(cluster: &Cluster, request: &Request) -> Result<Answe
     }
 }
 
+/// Deletes an object as if a client without wishes had asked for it.
+pub(crate) async fn remove(
+    cluster: &Arc<Cluster>,
+    resource: &Arc<Resource>,
+    namespace: &str,
+    name: &str,
+) -> Result<()> {
+    let request = Request {
+        user: User::admin(),
+        resource: Arc::clone(resource),
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+        subresource: String::new(),
+        query: Query::default(),
+        media: Media::Json,
+        body: Bytes::new(),
+        agent: String::new(),
+    };
+    match delete(cluster, &request).await {
+        Ok(_) => Ok(()),
+        Err(status) if status.code == 404 => Ok(()),
+        Err(status) => Err(status),
+    }
+}
+
 /// Deletes everything a list with the same query would show.
-pub(crate) async fn delete_collection(cluster: &Cluster, request: &Request) -> Result<Answer> {
+pub(crate) async fn delete_collection(cluster: &Arc<Cluster>, request: &Request) -> Result<Answer> {
     let options = read_options(request)?;
     let mut answer = list::list(cluster, request)?;
     if let Content::List(shown) = &mut answer.content {
@@ -97,14 +125,15 @@ pub(crate) async fn delete_collection(cluster: &Cluster, request: &Request) -> R
 
 /// One try to delete; none if someone else wrote in between.
 async fn step(
-    cluster: &Cluster,
+    cluster: &Arc<Cluster>,
     request: &Request,
     key: &Arc<str>,
     (live, entry): (&Value, &Entry),
     options: &Options,
 ) -> Result<Option<Answer>> {
     let resource = &request.resource;
-    let object = marked(cluster, request, live, options);
+    let mut object = marked(cluster, request, live, options);
+    definition::mark(cluster, resource, &mut object);
     let vanishes = may_vanish(&object);
     if resource.is("", "namespaces") && terminating(live) && !vanishes {
         let why = "The system is ensuring all content is removed from this namespace.  Upon completion, this namespace will automatically be purged by the system.";
@@ -113,14 +142,11 @@ async fn step(
     let value = object::encode(&object);
     let written = Entry { value, ..entry.clone() };
     if vanishes {
-        if definition::is_definition(resource) && !options.dry_run {
-            definition::remove_instances(cluster, live).await?;
-        }
         if !options.dry_run {
             let Ok(revision) = cluster.remove(key, entry.modified).await? else {
                 return Ok(None);
             };
-            definition::removed(cluster, resource, live, revision);
+            definition::removed(cluster, resource, live, revision).await?;
             if resource.is("", "services") {
                 cluster.services.release(&service::held(live));
             }
@@ -134,11 +160,12 @@ async fn step(
     let Ok(entry) = cluster.put(key, Expect::Revision(entry.modified), &object).await? else {
         return Ok(None);
     };
+    definition::marked(cluster, resource, &object, &entry);
     Ok(Some(Answer::object(200, resource, entry)))
 }
 
 /// The object as deletion leaves it: timestamp, grace, finalizers of the propagation.
-fn marked(cluster: &Cluster, request: &Request, live: &Value, options: &Options) -> Value {
+fn marked(cluster: &Arc<Cluster>, request: &Request, live: &Value, options: &Options) -> Value {
     let mut object = live.clone();
     let grace = grace(&request.resource, live, options.grace);
     let wanted = propagated(live, options.propagation);
@@ -161,6 +188,9 @@ fn marked(cluster: &Cluster, request: &Request, live: &Value, options: &Options)
     metadata.insert("deletionTimestamp".to_owned(), crate::cluster::timestamp(at).into());
     if request.resource.is("", "namespaces") {
         object["status"]["phase"] = "Terminating".into();
+        return object;
+    }
+    if definition::is_definition(&request.resource) {
         return object;
     }
     metadata.insert("deletionGracePeriodSeconds".to_owned(), grace.into());

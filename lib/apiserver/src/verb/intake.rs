@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Media, Request};
+use super::{Media, Request, duplicate};
 use crate::object::{metadata_mut, text};
 use crate::registry::Resource;
 use crate::status::{Result, Status};
@@ -16,6 +16,30 @@ enum Strictness {
     Ignore,
     Warn,
     Strict,
+}
+
+/// A decoded body.
+pub(super) struct Given {
+    pub(super) object: Value,
+    /// Paths of fields that it names twice.
+    pub(super) repeated: Vec<String>,
+}
+
+/// Decodes a body and says which fields it repeats.
+///
+/// # Errors
+/// 415 for other media, 400 for bad text.
+pub(super) fn given(request: &Request) -> Result<Given> {
+    if request.media == Media::Json
+        && let Ok(text) = std::str::from_utf8(&request.body)
+        && let Ok((object, repeated)) = duplicate::parse(text)
+    {
+        return Ok(Given { object, repeated });
+    }
+    Ok(Given {
+        object: parse(request)?,
+        repeated: Vec::new(),
+    })
 }
 
 /// Decodes JSON, YAML or protobuf.
@@ -126,23 +150,24 @@ pub(super) fn check_name(request: &Request, object: &Value) -> Result<()> {
     Err(Box::new(Status::bad_request(message)))
 }
 
-/// Brings an object into the form of its schema: unknown fields removed, defaults filled in. Gives warnings.
+/// Brings an object into the form of its schema: unknown fields removed, defaults filled in. Gives warnings; `repeated`
+/// are paths of fields that the body names twice.
 ///
 /// # Errors
-/// 400 with `fieldValidation=Strict` and unknown fields, 422 for bad options.
-pub(super) fn normalise(request: &Request, object: &mut Value) -> Result<Vec<String>> {
+/// 400 for values of wrong types, and with `fieldValidation=Strict` for unknown fields; 422 for bad options.
+pub(super) fn normalise(request: &Request, object: &mut Value, repeated: &[String]) -> Result<Vec<String>> {
     let strictness = strictness(request)?;
     let resource = &request.resource;
-    let unknown = match &resource.custom {
-        Some(custom) => {
-            let unknown = custom.schema.prune(object);
-            custom.schema.default(object);
-            unknown
-        }
-        None => defaulting::apply(resource, object),
+    let decoded = match &resource.custom {
+        Some(custom) => custom.schema.decode(object),
+        None => defaulting::decode(resource, object),
     };
-    let mut problems: Vec<String> = Vec::new();
-    problems.extend(unknown.into_iter().map(|path| format!("unknown field \"{path}\"")));
+    let unknown = decoded.map_err(|error| bad_body(resource, &error))?;
+    let mut problems: Vec<String> = unknown
+        .into_iter()
+        .map(|path| format!("unknown field \"{path}\""))
+        .collect();
+    problems.extend(repeated.iter().map(|path| format!("duplicate field \"{path}\"")));
     match strictness {
         Strictness::Ignore => Ok(Vec::new()),
         Strictness::Warn => Ok(problems),

@@ -8,6 +8,7 @@ mod bootstrap;
 mod create;
 
 mod delete;
+mod duplicate;
 mod intake;
 mod list;
 mod namespace;
@@ -33,7 +34,7 @@ use crate::status::{Result, Status};
 use crate::store::Entry;
 
 pub(crate) use create::create;
-pub(crate) use delete::{delete, delete_collection};
+pub(crate) use delete::{delete, delete_collection, remove};
 
 pub(crate) use list::{get, list};
 pub(crate) use bootstrap::ensure_defaults;

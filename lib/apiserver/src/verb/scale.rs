@@ -1,5 +1,7 @@
 //! The `scale` subresource: one number of an object, in the shape all scalable kinds share.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use kubeschema::selector::LabelSelector;
@@ -47,7 +49,7 @@ pub(super) fn get(request: &Request, entry: &Entry) -> Result<Answer> {
 }
 
 /// Writes an object's scale.
-pub(super) async fn update(cluster: &Cluster, request: &Request, patching: bool, dry_run: bool) -> Result<Answer> {
+pub(super) async fn update(cluster: &Arc<Cluster>, request: &Request, patching: bool, dry_run: bool) -> Result<Answer> {
     let given = if patching {
         patch::read(request)?
     } else {
@@ -75,6 +77,11 @@ pub(super) async fn update(cluster: &Cluster, request: &Request, patching: bool,
         let replicas = next["spec"]["replicas"].as_i64().unwrap_or_default();
         if replicas < 0 {
             let message = format!("Invalid value: {replicas}: must be greater than or equal to 0");
+            if resource.custom.is_some() {
+                let field = paths.replicas.replace('/', ".");
+                let message = format!("Invalid value: {replicas}: should be a non-negative integer");
+                return Err(request.invalid(&request.name, vec![Cause::new("FieldValueInvalid", field, message)]));
+            }
             let cause = Cause::new("FieldValueInvalid", "spec.replicas", message);
             return Err(Box::new(Status::invalid(
                 "autoscaling",

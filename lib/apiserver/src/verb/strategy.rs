@@ -5,6 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::cluster::Cluster;
+use crate::defaulting;
 use crate::object::{metadata_mut, text};
 use crate::registry::Resource;
 
@@ -125,6 +126,7 @@ pub(super) fn found(cluster: &Cluster, resource: &Resource, object: &mut Value) 
         object["spec"] = json!({"finalizers": ["kubernetes"]});
     }
     label_namespace(resource, object);
+    defaulting::identified(resource, object);
 }
 
 /// After an update: restores what only the server sets, decides about status and generation.

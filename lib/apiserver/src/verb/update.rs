@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::access::may_vanish;
+use super::intake::Given;
 use super::{Answer, Media, Request, create, intake, patch, scale, service, strategy};
 use crate::cluster::Cluster;
 use crate::object::{metadata_mut, text};
@@ -18,23 +19,32 @@ use crate::{apply, definition, object, validation};
 
 /// How the next state is given.
 enum Change {
-    Whole(Value),
+    Whole(Given),
     Patch(Value),
     Apply(Value),
 }
 
+impl Change {
+    fn repeated(&self) -> &[String] {
+        match self {
+            Self::Whole(given) => &given.repeated,
+            Self::Patch(_) | Self::Apply(_) => &[],
+        }
+    }
+}
+
 /// Replaces the object of the request.
-pub(crate) async fn replace(cluster: &Cluster, request: &Request) -> Result<Answer> {
+pub(crate) async fn replace(cluster: &Arc<Cluster>, request: &Request) -> Result<Answer> {
     update(cluster, request, false).await
 }
 
 /// Patches or applies the object of the request.
-pub(crate) async fn patch(cluster: &Cluster, request: &Request) -> Result<Answer> {
+pub(crate) async fn patch(cluster: &Arc<Cluster>, request: &Request) -> Result<Answer> {
     patch::check_media(request)?;
     update(cluster, request, true).await
 }
 
-async fn update(cluster: &Cluster, request: &Request, patching: bool) -> Result<Answer> {
+async fn update(cluster: &Arc<Cluster>, request: &Request, patching: bool) -> Result<Answer> {
     let options = if patching { "PatchOptions" } else { "UpdateOptions" };
     let dry_run = request.dry_run(options)?;
     if request.subresource == "scale" {
@@ -51,7 +61,7 @@ async fn update(cluster: &Cluster, request: &Request, patching: bool) -> Result<
         let versioned = check_version(request, &live, &object, entry.modified, patching)?;
         check_uid(request, &live, &object)?;
         service::keep(&request.resource, &live, &mut object);
-        let warnings = intake::normalise(request, &mut object)?;
+        let warnings = intake::normalise(request, &mut object, change.repeated())?;
         if let Some(answer) = store(cluster, request, (&live, &entry), object, dry_run, &change).await? {
             return Ok(Answer { warnings, ..answer });
         }
@@ -85,17 +95,17 @@ fn read(request: &Request) -> Result<Change> {
         }
         Media::JsonPatch | Media::MergePatch | Media::StrategicPatch => Ok(Change::Patch(patch::read(request)?)),
         _ => {
-            let mut object = intake::parse(request)?;
-            intake::check_kind(&request.resource, &mut object)?;
-            intake::check_namespace(request, &mut object)?;
-            intake::check_name(request, &object)?;
-            Ok(Change::Whole(object))
+            let mut given = intake::given(request)?;
+            intake::check_kind(&request.resource, &mut given.object)?;
+            intake::check_namespace(request, &mut given.object)?;
+            intake::check_name(request, &given.object)?;
+            Ok(Change::Whole(given))
         }
     }
 }
 
 /// What to do about an object that is not there.
-async fn absent(cluster: &Cluster, request: &Request, change: Change, dry_run: bool) -> Result<Answer> {
+async fn absent(cluster: &Arc<Cluster>, request: &Request, change: Change, dry_run: bool) -> Result<Answer> {
     match change {
         Change::Whole(object) if request.subresource.is_empty() && strategy::made_by_put(&request.resource) => {
             create::make(cluster, request, object, create::Origin::Posted, dry_run).await
@@ -120,9 +130,9 @@ fn prepare_applied(request: &Request, applied: &mut Value) -> Result<()> {
     intake::check_name(request, applied)
 }
 
-fn next(cluster: &Cluster, request: &Request, live: &Value, change: &Change) -> Result<Value> {
+fn next(cluster: &Arc<Cluster>, request: &Request, live: &Value, change: &Change) -> Result<Value> {
     match change {
-        Change::Whole(object) => Ok(object.clone()),
+        Change::Whole(given) => Ok(given.object.clone()),
         Change::Patch(patch) => {
             let object = patch::patched(request, live, patch)?;
             patch::check_result(request, &object)?;
@@ -198,7 +208,7 @@ fn uid_mismatch(resource: &Resource, namespace: &str, name: &str, given: &str, a
 
 /// Stores the next state; none if someone else wrote in between.
 async fn store(
-    cluster: &Cluster,
+    cluster: &Arc<Cluster>,
     request: &Request,
     (live, entry): (&Value, &Entry),
     mut object: Value,
@@ -207,6 +217,7 @@ async fn store(
 ) -> Result<Option<Answer>> {
     let resource = &request.resource;
     strategy::settle(resource, live, &mut object, &request.subresource);
+    definition::adjust(resource, &mut object);
     let causes = match &resource.custom {
         Some(custom) => custom.schema.validate(&object, Some(live)),
         None => validation::validate(resource, &object, Some(live)),
@@ -214,6 +225,7 @@ async fn store(
     if !causes.is_empty() {
         return Err(request.invalid(&request.name, causes));
     }
+    create::check_rights(cluster, request, &object, Some(live))?;
     let granted = service::allocate(cluster, resource, Some(live), &mut object)?;
     let grant = granted.map_err(|causes| request.invalid(&request.name, causes))?;
     if !matches!(change, Change::Apply(_)) {
@@ -232,7 +244,7 @@ async fn store(
     if may_vanish(&object) {
         return Ok(match cluster.remove(&key, entry.modified).await? {
             Ok(revision) => {
-                definition::removed(cluster, resource, &object, revision);
+                definition::removed(cluster, resource, &object, revision).await?;
                 Some(Answer::object(200, resource, written))
             }
             Err(_) => None,
@@ -246,7 +258,7 @@ async fn store(
 }
 
 async fn finish(
-    cluster: &Cluster,
+    cluster: &Arc<Cluster>,
     resource: &Arc<Resource>,
     key: &Arc<str>,
     modified: u64,
