@@ -64,6 +64,7 @@ fn descend(chart: &Chart, values: &mut Values, null: Null) -> Result<(), Error> 
         };
         globals(&mut inner, values);
         descend(child, &mut inner, null)?;
+        share(values, &inner);
         values.insert(name.to_owned(), Value::Object(inner));
     }
     Ok(())
@@ -144,10 +145,7 @@ pub(crate) fn tables(high: &mut Values, low: &Values, null: Null) {
 }
 
 /// Lets the parent's `global` flow into a child's; the parent wins.
-///
-/// Tables inside the parent's global tables take over what the child adds there. Helm does so by accident (it shares
-/// them); charts can see it, so this does too.
-fn globals(child: &mut Values, parent: &mut Values) {
+fn globals(child: &mut Values, parent: &Values) {
     let mut own = match child.remove("global") {
         None | Some(Value::Null) => Values::new(),
         Some(Value::Object(own)) => own,
@@ -156,9 +154,9 @@ fn globals(child: &mut Values, parent: &mut Values) {
             return;
         }
     };
-    let mut empty = Values::new();
-    let given = match parent.get_mut("global") {
-        None | Some(Value::Null) => &mut empty,
+    let empty = Values::new();
+    let given = match parent.get("global") {
+        None | Some(Value::Null) => &empty,
         Some(Value::Object(given)) => given,
         Some(_) => {
             child.insert("global".into(), Value::Object(own));
@@ -166,15 +164,10 @@ fn globals(child: &mut Values, parent: &mut Values) {
         }
     };
     for (key, value) in given {
-        match (&mut *value, own.get(key)) {
+        match (value, own.get(key)) {
             (Value::Object(table), Some(Value::Object(below))) => {
                 let mut merged = table.clone();
                 tables(&mut merged, below, Null::Stays);
-                for (name, inner) in table.iter_mut().filter(|(_, inner)| inner.is_object()) {
-                    if let Some(shared) = merged.get(name) {
-                        inner.clone_from(shared);
-                    }
-                }
                 own.insert(key.clone(), Value::Object(merged));
             }
             (Value::Object(_), _) => {
@@ -188,6 +181,25 @@ fn globals(child: &mut Values, parent: &mut Values) {
         }
     }
     child.insert("global".into(), Value::Object(own));
+}
+
+/// Tables inside the parent's global tables take over what the child added there. Helm does so by accident (parent and
+/// child hold the same table); templates can see it, so this does too.
+fn share(parent: &mut Values, child: &Values) {
+    let (Some(Value::Object(global)), Some(Value::Object(below))) = (parent.get_mut("global"), child.get("global"))
+    else {
+        return;
+    };
+    for (key, table) in global {
+        let (Value::Object(table), Some(Value::Object(below))) = (table, below.get(key)) else {
+            continue;
+        };
+        for (name, inner) in table {
+            if let (Value::Object(inner), Some(Value::Object(below))) = (inner, below.get(name)) {
+                inner.clone_from(below);
+            }
+        }
+    }
 }
 
 /// Deep merge of two sources of values: `over` wins, lists and scalars are replaced, null replaces too.
