@@ -4,18 +4,19 @@
 //! dies with them at once; the signature alone is remembered. Mirrors upstream's authenticator union (x509, bearer
 //! token, anonymous) and its impersonation filter.
 
+mod certificate;
 mod impersonation;
 mod tokens;
 
 pub use self::impersonation::impersonate;
 pub use self::tokens::{Error, Request, Tokens, Verified};
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use http::header::AUTHORIZATION;
 
 use crate::access::{Authenticator, Peer, User};
+use crate::authn::certificate::Certificates;
 use crate::options::Clock;
 use crate::status::Status;
 use crate::tls::Pki;
@@ -30,38 +31,24 @@ pub(crate) const ACCOUNT_PREFIX: &str = "system:serviceaccount:";
 
 /// The server's authenticator.
 pub struct Credentials {
-    pki: Arc<Pki>,
+    certificates: Certificates,
     tokens: Arc<Tokens>,
-    clock: Arc<dyn Clock>,
 }
 
 impl Credentials {
     /// An authenticator for certificates of `pki`'s client authority and tokens known to `tokens`.
     #[must_use]
     pub fn new(pki: Arc<Pki>, tokens: Arc<Tokens>, clock: Arc<dyn Clock>) -> Self {
-        Self { pki, tokens, clock }
-    }
-
-    fn by_certificate(&self, peer: &Peer) -> Result<Option<User>, crate::tls::Error> {
-        if peer.certificates.is_empty() {
-            return Ok(None);
+        Self {
+            certificates: Certificates::new(pki, clock),
+            tokens,
         }
-        let subject = self.pki.verify_client(&peer.certificates, self.clock.now())?;
-        let id = format!("X509SHA256={}", subject.fingerprint);
-        let mut user = User {
-            name: subject.common_name,
-            groups: subject.organizations,
-            extra: BTreeMap::from([(CREDENTIAL_ID.to_owned(), vec![id])]),
-            ..User::default()
-        };
-        add_group(&mut user, AUTHENTICATED);
-        Ok(Some(user))
     }
 }
 
 impl Authenticator for Credentials {
     fn authenticate(&self, request: &http::request::Parts, peer: &Peer) -> Result<User, Box<Status>> {
-        let certificate = self.by_certificate(peer);
+        let certificate = self.certificates.user(&peer.certificates);
         if let Ok(Some(user)) = certificate {
             return Ok(user);
         }

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use crate::access::{Attributes, Authorizer, User};
-use crate::authz::rbac::Rbac;
+use crate::authz::rbac::{Rbac, missing_roles};
 use crate::authz::rule::{Rule, quoted};
 use crate::authz::{GROUP, MASTERS};
 use crate::status::Status;
@@ -132,14 +132,8 @@ impl Rbac {
             quoted(&user.groups),
             lines.join("\n")
         );
-        let mut errors: Vec<String> = grants
-            .iter()
-            .filter(|grant| grant.rules.is_none())
-            .map(|grant| grant.missing_role())
-            .collect();
+        let errors = missing_roles(&grants);
         if !errors.is_empty() {
-            errors.sort_unstable();
-            errors.dedup();
             text.push_str(&format!("; resolution errors: [{}]", errors.join(", ")));
         }
         Err(text)

@@ -172,7 +172,10 @@ impl Authorizer for Rbac {
         let mut missing = Vec::new();
         for grant in &grants {
             let Some(rules) = &grant.rules else {
-                missing.push(grant.missing_role());
+                let role = grant.missing_role();
+                if !missing.contains(&role) {
+                    missing.push(role);
+                }
                 continue;
             };
             if rules.iter().any(|rule| rule.allows(attributes)) {
@@ -182,8 +185,6 @@ impl Authorizer for Rbac {
                 };
             }
         }
-        missing.sort_unstable();
-        missing.dedup();
         let reason = match missing.as_slice() {
             [] => String::new(),
             [one] => format!("RBAC: {one}"),
@@ -195,7 +196,7 @@ impl Authorizer for Rbac {
 
 impl Grant {
     /// That the role of the binding does not exist.
-    pub(super) fn missing_role(&self) -> String {
+    fn missing_role(&self) -> String {
         let role = &self.binding.role;
         format!(
             "{}.{} {:?} not found",
@@ -217,6 +218,15 @@ impl Grant {
         let subject = self.subject.as_ref().map(Subject::text).unwrap_or_default();
         format!("{binding} of {} {:?} to {subject}", role.kind, role.name)
     }
+}
+
+/// The roles that grants name and that do not exist, as texts in order, once each.
+pub(super) fn missing_roles(grants: &[Grant]) -> Vec<String> {
+    let missing = grants
+        .iter()
+        .filter(|grant| grant.rules.is_none())
+        .map(Grant::missing_role);
+    missing.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
 }
 
 impl std::fmt::Debug for Rbac {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::access::{Attributes, Authorizer, User};
 use crate::authn::{Request, Tokens};
-use crate::authz::Rbac;
+use crate::authz::rbac::{Rbac, missing_roles};
 use crate::options::Clock;
 use crate::status::{Cause, Status};
 use crate::token::{ISSUER, Kind, ObjectRef};
@@ -56,19 +56,7 @@ impl Reviews {
     /// Whether creating this is a review.
     #[must_use]
     pub fn is_review(target: &Target<'_>) -> bool {
-        matches!(
-            (target.group, target.resource, target.subresource),
-            ("", "serviceaccounts", "token")
-                | (AUTHENTICATION, "tokenreviews" | "selfsubjectreviews", "")
-                | (
-                    AUTHORIZATION,
-                    "subjectaccessreviews"
-                        | "selfsubjectaccessreviews"
-                        | "localsubjectaccessreviews"
-                        | "selfsubjectrulesreviews",
-                    ""
-                )
-        )
+        kind(target).is_some()
     }
 
     /// The answer (to be sent with 201) for `user`, who was already allowed to ask; none if it is no review.
@@ -76,6 +64,15 @@ impl Reviews {
     /// # Errors
     /// Inside: the status to refuse with.
     pub fn answer(&self, user: &User, target: &Target<'_>, body: &Value) -> Option<Answer> {
+        let kind = kind(target)?;
+        let sent = text(body, "/kind");
+        if !sent.is_empty() && sent != kind {
+            let why = format!(
+                "{sent} in version {:?} cannot be handled as a {kind}",
+                text(body, "/apiVersion")
+            );
+            return Some(refuse(Status::bad_request(why)));
+        }
         let answer = match (target.group, target.resource, target.subresource) {
             ("", "serviceaccounts", "token") => self.token_request(target, body),
             (AUTHENTICATION, "tokenreviews", "") => self.token_review(body),
@@ -145,9 +142,17 @@ impl Reviews {
             let why = "Invalid value: \"\": at least one of user or group must be specified";
             causes.push(Cause::new("FieldValueInvalid", "spec.user", why));
         }
+        if has_metadata(body) {
+            causes.push(Cause::new(
+                "FieldValueInvalid",
+                "metadata",
+                "Invalid value: must be empty",
+            ));
+        }
         if !namespace.is_empty() {
-            if text(&spec, "/resourceAttributes/namespace") != namespace {
-                let why = format!("Invalid value: must match metadata.namespace {namespace:?}");
+            let asked = text(&spec, "/resourceAttributes/namespace");
+            if resource && asked != namespace {
+                let why = format!("Invalid value: {asked:?}: must match metadata.namespace");
                 causes.push(Cause::new(
                     "FieldValueInvalid",
                     "spec.resourceAttributes.namespace",
@@ -183,13 +188,11 @@ impl Reviews {
         let mut status = json!({
             "resourceRules": shown(resources), "nonResourceRules": shown(paths), "incomplete": false,
         });
-        let errors: Vec<String> = grants
-            .iter()
-            .filter(|grant| grant.rules.is_none())
-            .map(|grant| grant.missing_role())
-            .collect();
-        if !errors.is_empty() {
-            status["evaluationError"] = errors.join(", ").into();
+        let errors = missing_roles(&grants);
+        match errors.as_slice() {
+            [] => {}
+            [one] => status["evaluationError"] = one.as_str().into(),
+            many => status["evaluationError"] = format!("[{}]", many.join(", ")).into(),
         }
         // The reference answers with an empty spec.
         let mut answer = answered(body, AUTHORIZATION, "SelfSubjectRulesReview", status);
@@ -199,6 +202,19 @@ impl Reviews {
 
     fn token_request(&self, target: &Target<'_>, body: &Value) -> Answer {
         let account = self.core("serviceaccounts", target.namespace, target.name)?;
+        for (field, wanted) in [("name", target.name), ("namespace", target.namespace)] {
+            let sent = text(body, &format!("/metadata/{field}"));
+            if !sent.is_empty() && sent != wanted {
+                let why = format!("Invalid value: {sent:?}: must match the service account {field} if specified");
+                let cause = Cause::new("FieldValueInvalid", format!("metadata.{field}"), why);
+                return refuse(Status::invalid(
+                    AUTHENTICATION,
+                    "TokenRequest",
+                    target.name,
+                    vec![cause],
+                ));
+            }
+        }
         let seconds = match body.pointer("/spec/expirationSeconds") {
             None | Some(Value::Null) => USUAL,
             Some(value) => value.as_i64().unwrap_or_default(),
@@ -284,12 +300,7 @@ impl Reviews {
             let why = format!(
                 "the UID in the bound object reference ({wanted}) does not match the UID in record. The object might have been deleted and then recreated"
             );
-            return Err(Box::new(Status::conflict(
-                "",
-                &format!("{}s", kind.claim()),
-                name,
-                &why,
-            )));
+            return Err(Box::new(Status::conflict("", kind.kind(), name, &why)));
         }
         Ok((
             kind,
@@ -319,8 +330,38 @@ impl std::fmt::Debug for Reviews {
     }
 }
 
+/// The kind of a review.
+fn kind(target: &Target<'_>) -> Option<&'static str> {
+    let kind = match (target.group, target.resource, target.subresource) {
+        ("", "serviceaccounts", "token") => "TokenRequest",
+        (AUTHENTICATION, "tokenreviews", "") => "TokenReview",
+        (AUTHENTICATION, "selfsubjectreviews", "") => "SelfSubjectReview",
+        (AUTHORIZATION, "subjectaccessreviews", "") => "SubjectAccessReview",
+        (AUTHORIZATION, "selfsubjectaccessreviews", "") => "SelfSubjectAccessReview",
+        (AUTHORIZATION, "localsubjectaccessreviews", "") => "LocalSubjectAccessReview",
+        (AUTHORIZATION, "selfsubjectrulesreviews", "") => "SelfSubjectRulesReview",
+        _ => return None,
+    };
+    Some(kind)
+}
+
 fn refuse(status: Status) -> Answer {
     Err(Box::new(status))
+}
+
+/// Whether a review has metadata besides its namespace and what the server adds.
+fn has_metadata(body: &Value) -> bool {
+    let metadata = body.get("metadata").and_then(Value::as_object);
+    metadata.into_iter().flatten().any(|(field, value)| {
+        let empty = match value {
+            Value::Null => true,
+            Value::String(text) => text.is_empty(),
+            Value::Object(fields) => fields.is_empty(),
+            Value::Array(items) => items.is_empty(),
+            Value::Bool(_) | Value::Number(_) => false,
+        };
+        !empty && !matches!(field.as_str(), "namespace" | "managedFields" | "creationTimestamp")
+    })
 }
 
 /// What was sent, with a status.

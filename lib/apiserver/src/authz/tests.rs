@@ -1,5 +1,10 @@
 //! Decisions, reasons and refusals over a store that changes.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "literal objects read better without a reference"
+)]
+
 use std::sync::Arc;
 
 use bytes::Bytes;

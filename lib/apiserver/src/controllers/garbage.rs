@@ -40,8 +40,12 @@ pub(super) fn observe(state: &mut State, change: &Change, due: &mut Vec<Work>) {
             state.graph.stop_waiting(uid);
             due.extend(state.graph.dependents(uid).into_iter().map(Work::Check));
         }
-        // Owners or dependents may have gone unseen.
-        Change::Listed(_) => due.extend(state.graph.all().cloned().map(Work::Check)),
+        // Owners or dependents may have gone unseen, unless nothing was seen before.
+        Change::Listed(resource) => {
+            if !state.listed.insert(std::sync::Arc::clone(resource)) {
+                due.extend(state.graph.all().cloned().map(Work::Check));
+            }
+        }
     }
 }
 
@@ -94,7 +98,9 @@ pub(super) async fn check(context: &Context, key: &Key) -> Result<Outcome, Error
 
 /// Lets an object go that is deleted in the foreground once no dependent holds it up; else sends its dependents ahead.
 pub(super) async fn foreground(context: &Context, key: &Key) -> Result<Outcome, Error> {
-    let Some(object) = read(context, key).await? else { return Ok(Outcome::Done) };
+    let Some(object) = read(context, key).await? else {
+        return Ok(Outcome::Done);
+    };
     let meta = Meta(&object);
     if !meta.deleting() || !meta.finalizers().contains(&FOREGROUND) {
         return Ok(Outcome::Done);
@@ -114,14 +120,18 @@ pub(super) async fn foreground(context: &Context, key: &Key) -> Result<Outcome, 
 }
 
 pub(super) async fn orphan(context: &Context, key: &Key) -> Result<Outcome, Error> {
-    let Some(object) = read(context, key).await? else { return Ok(Outcome::Done) };
+    let Some(object) = read(context, key).await? else {
+        return Ok(Outcome::Done);
+    };
     let meta = Meta(&object);
     if !meta.deleting() || !meta.finalizers().contains(&ORPHAN) {
         return Ok(Outcome::Done);
     }
     let dependents = context.state().graph.dependents(Uid::of(meta.uid()));
     for dependent in dependents {
-        let Some(object) = read(context, &dependent).await? else { continue };
+        let Some(object) = read(context, &dependent).await? else {
+            continue;
+        };
         let kept = references(&object, |uid| uid != meta.uid());
         if kept.len() != Meta(&object).owners().len() {
             patch(context, &dependent, Meta(&object), json!({"ownerReferences": kept})).await?;
@@ -135,7 +145,11 @@ async fn read(context: &Context, key: &Key) -> Result<Option<Value>, Error> {
 }
 
 async fn let_go(context: &Context, key: &Key, meta: Meta<'_>, finalizer: &str) -> Result<Outcome, Error> {
-    let left: Vec<&str> = meta.finalizers().into_iter().filter(|other| *other != finalizer).collect();
+    let left: Vec<&str> = meta
+        .finalizers()
+        .into_iter()
+        .filter(|other| *other != finalizer)
+        .collect();
     patch(context, key, meta, json!({"finalizers": left})).await
 }
 
@@ -149,16 +163,32 @@ async fn patch(context: &Context, key: &Key, meta: Meta<'_>, mut metadata: Value
 
 async fn standing(context: &Context, dependent: &Key, owner: &Owner) -> Result<Standing, Error> {
     let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
-    let resource = context.state().resources.get(&(group.to_owned(), owner.kind.clone())).cloned();
+    let resource = context
+        .state()
+        .resources
+        .get(&(group.to_owned(), owner.kind.clone()))
+        .cloned();
     // A kind that is not served (any more, or yet) says nothing about its objects.
-    let Some(resource) = resource else { return Ok(Standing::Alive) };
-    let namespace = if resource.namespaced { dependent.namespace.clone() } else { "".into() };
+    let Some(resource) = resource else {
+        return Ok(Standing::Alive);
+    };
+    let namespace = if resource.namespaced {
+        dependent.namespace.clone()
+    } else {
+        "".into()
+    };
     if resource.namespaced && namespace.is_empty() {
         // A cluster-wide object cannot be owned from inside a namespace; upstream leaves it alone, too.
         return Ok(Standing::Alive);
     }
-    let path = Key { resource, namespace, name: owner.name.as_str().into() };
-    let Some(object) = read(context, &path).await? else { return Ok(Standing::Absent) };
+    let path = Key {
+        resource,
+        namespace,
+        name: owner.name.as_str().into(),
+    };
+    let Some(object) = read(context, &path).await? else {
+        return Ok(Standing::Absent);
+    };
     let meta = Meta(&object);
     if meta.uid() != owner.uid {
         return Ok(Standing::Absent);
@@ -171,9 +201,22 @@ async fn standing(context: &Context, dependent: &Key, owner: &Owner) -> Result<S
 
 /// The references whose uid passes, as they are.
 fn references(object: &Value, keep: impl Fn(&str) -> bool) -> Vec<Value> {
-    let list = object.pointer("/metadata/ownerReferences").and_then(Value::as_array).map(Vec::as_slice);
-    let uid = |reference: &Value| reference.get("uid").and_then(Value::as_str).unwrap_or_default().to_owned();
-    list.unwrap_or_default().iter().filter(|reference| keep(&uid(reference))).cloned().collect()
+    let list = object
+        .pointer("/metadata/ownerReferences")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice);
+    let uid = |reference: &Value| {
+        reference
+            .get("uid")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    list.unwrap_or_default()
+        .iter()
+        .filter(|reference| keep(&uid(reference)))
+        .cloned()
+        .collect()
 }
 
 fn key(resource: &std::sync::Arc<Resource>, meta: Meta<'_>) -> Key {

@@ -14,9 +14,7 @@ use crate::controllers::feed::{Change, Form, follow};
 use crate::controllers::graph::Graph;
 use crate::controllers::object::{Key, Meta, Resource};
 use crate::controllers::queue::Queue;
-use crate::controllers::{
-    Switches, account, aggregation, discovery, garbage, namespace, token_secret,
-};
+use crate::controllers::{Switches, account, aggregation, discovery, garbage, namespace, token_secret};
 use crate::options::Clock;
 
 /// Pieces of work done side by side.
@@ -46,16 +44,20 @@ pub(crate) enum Work {
     Aggregate,
 }
 
+/// Names of token secrets by namespace and account.
+pub(crate) type TokenSecrets = HashMap<(Box<str>, Box<str>), HashSet<Box<str>>>;
+
 /// What the controllers remember between changes.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     /// By group and kind.
     pub(crate) resources: HashMap<(String, String), Arc<Resource>>,
+    /// Resources that were listed at least once.
+    pub(crate) listed: HashSet<Arc<Resource>>,
     pub(crate) graph: Graph,
     /// Namespaces that are being deleted.
     pub(crate) terminating: HashSet<Box<str>>,
-    /// Token secrets by namespace and account.
-    pub(crate) token_secrets: HashMap<(Box<str>, Box<str>), HashSet<Box<str>>>,
+    pub(crate) token_secrets: TokenSecrets,
     pub(crate) roles: aggregation::Roles,
 }
 
@@ -91,14 +93,14 @@ impl Housekeeping {
     /// Controllers that work through `api`, which must act as an administrator. `authority` is the server's CA (PEM),
     /// handed out to accounts; `tokens` signs for them.
     #[must_use]
-    pub fn new(
-        api: Api,
-        tokens: Arc<Tokens>,
-        authority: String,
-        clock: Arc<dyn Clock>,
-        switches: Switches,
-    ) -> Self {
-        Self { api, tokens, authority, clock, switches }
+    pub fn new(api: Api, tokens: Arc<Tokens>, authority: String, clock: Arc<dyn Clock>, switches: Switches) -> Self {
+        Self {
+            api,
+            tokens,
+            authority,
+            clock,
+            switches,
+        }
     }
 
     /// Runs until `shutdown`.
@@ -150,14 +152,22 @@ impl Housekeeping {
 
 impl std::fmt::Debug for Housekeeping {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Housekeeping").field("switches", &self.switches).finish_non_exhaustive()
+        f.debug_struct("Housekeeping")
+            .field("switches", &self.switches)
+            .finish_non_exhaustive()
     }
 }
 
 impl Context {
     /// Whether any controller cares about a resource.
     fn wants(&self, resource: &Resource) -> bool {
-        let Switches { garbage, namespaces, tokens, accounts, aggregation } = self.switches;
+        let Switches {
+            garbage,
+            namespaces,
+            tokens,
+            accounts,
+            aggregation,
+        } = self.switches;
         // Events come and go in masses and own nothing.
         let ordinary = !resource.is_core("events");
         (ordinary && (garbage || namespaces))
@@ -172,9 +182,15 @@ impl Context {
 
 fn form(resource: &Resource) -> Form {
     if aggregation::is_role(resource) {
-        Form { list: OBJECT, watch: OBJECT }
+        Form {
+            list: OBJECT,
+            watch: OBJECT,
+        }
     } else {
-        Form { list: METADATA_LIST, watch: METADATA }
+        Form {
+            list: METADATA_LIST,
+            watch: METADATA,
+        }
     }
 }
 
@@ -196,7 +212,13 @@ fn observe(context: &Context, change: Change) {
             context.queue.add(Work::Empty(namespace.into()));
         }
     }
-    let Switches { garbage, namespaces, tokens, accounts, aggregation } = context.switches;
+    let Switches {
+        garbage,
+        namespaces,
+        tokens,
+        accounts,
+        aggregation,
+    } = context.switches;
     let mut due = Vec::new();
     if namespaces {
         namespace::observe(&mut state, &change, &mut due);
@@ -251,7 +273,12 @@ async fn perform(context: &Context, work: &Work) -> Result<Outcome, Error> {
             let found = discovery::resources(&context.api).await?;
             context.state().resources = found
                 .iter()
-                .map(|resource| ((resource.group.clone(), resource.kind.clone()), Arc::new(resource.clone())))
+                .map(|resource| {
+                    (
+                        (resource.group.clone(), resource.kind.clone()),
+                        Arc::new(resource.clone()),
+                    )
+                })
                 .collect();
             // Without a receiver the engine is stopping.
             let _ = context.discovered.send(found).await;

@@ -1,5 +1,10 @@
 //! What clients see of simulated workloads.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "literal objects read better without a reference"
+)]
+
 use std::sync::Arc;
 use std::time::Duration;
 
