@@ -2,17 +2,17 @@
 //! nothing but temporary directories (and, in [`store`], bundles through a client it is given).
 //! Knows nothing of controllers.
 
-mod assemble;
-mod conform;
-mod dependency;
+pub mod assemble;
+pub mod conform;
+pub mod dependency;
 pub mod env;
-mod http;
-mod ignore;
+pub mod http;
+pub mod ignore;
 mod overwrite;
-mod path;
-mod pattern;
-mod resources;
-mod values_file;
+pub mod path;
+pub mod pattern;
+pub mod resources;
+pub mod values_file;
 
 pub mod chart;
 pub mod child;

@@ -77,6 +77,9 @@ impl Error {
     }
 }
 
+/// What became of one directory.
+type Made = Result<Option<Scanned>, Error>;
+
 /// The bundles of a tree, none if no directory makes one. Nothing outside of `root` is read.
 ///
 /// # Errors
@@ -92,7 +95,7 @@ pub fn bundles(root: &Path, options: &ApplyOptions) -> Result<Vec<Scanned>, Erro
 pub fn bundles_within(root: &Path, boundary: &Path, options: &ApplyOptions) -> Result<Vec<Scanned>, Error> {
     let places = places(root, options)?;
     let next = AtomicUsize::new(0);
-    let results: Vec<Mutex<Option<Result<Option<Scanned>, Error>>>> = places.iter().map(|_| Mutex::new(None)).collect();
+    let results: Vec<Mutex<Option<Made>>> = places.iter().map(|_| Mutex::new(None)).collect();
     let work = || {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);

@@ -2,8 +2,8 @@
 //! repositories, addresses, git repositories and other directories of the repository. Credentials
 //! go only where the user's regular expression allows, and never to another host than that.
 
-mod archive;
-mod index;
+pub mod archive;
+pub mod index;
 mod location;
 
 use std::fs;
@@ -59,7 +59,7 @@ pub enum Error {
         /// What may be the cause.
         hint: &'static str,
         /// The cause.
-        source: index::Error,
+        source: Box<index::Error>,
     },
     /// The connection.
     #[error("download chart{hint}")]
@@ -89,7 +89,7 @@ pub enum Error {
     #[error("fetch chart from git")]
     FetchGit {
         /// The cause.
-        source: git::Error,
+        source: Box<git::Error>,
     },
     /// The files.
     #[error("read files of chart {chart:?}")]
@@ -97,7 +97,7 @@ pub enum Error {
         /// As fleet.yaml names it.
         chart: String,
         /// The cause.
-        source: resources::Error,
+        source: Box<resources::Error>,
     },
     /// A temporary directory.
     #[error("prepare a temporary directory")]
@@ -184,7 +184,7 @@ fn resolve(
         chart: chart.to_owned(),
         version: version.to_owned(),
         hint,
-        source,
+        source: Box::new(source),
     })?;
     Ok((entry, client, hint))
 }
@@ -324,7 +324,7 @@ fn unpacked(chart: &str, bytes: &[u8]) -> Result<Files, Error> {
 fn read(chart: &str, directory: &Path) -> Result<Files, Error> {
     resources::read_directory(directory, false, &Selection::default()).map_err(|source| Error::ReadFiles {
         chart: chart.to_owned(),
-        source,
+        source: Box::new(source),
     })
 }
 
@@ -370,7 +370,9 @@ fn clone(chart: &str, url: String, reference: &str, directory: &str, access: &Ac
         .map_err(|source| Error::Prepare { source })?;
     let fetched = runtime
         .block_on(git::fetch(&source, "", git::Limits::default()))
-        .map_err(|source| Error::FetchGit { source })?;
+        .map_err(|source| Error::FetchGit {
+            source: Box::new(source),
+        })?;
     let root = fetched.directory();
     local(chart, &root.join(directory), &root)
 }
