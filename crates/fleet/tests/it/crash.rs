@@ -137,6 +137,7 @@ async fn write_until_deployments_are_seen(api: &Client, round: usize, seen: usiz
         .try_collect::<Vec<_>>();
     let mut new = std::pin::pin!(tokio::time::timeout(PATIENCE, new));
     let markers = Api::<ConfigMap>::namespaced(api.clone(), "default");
+    let parameters = PostParams::default();
     let mut acknowledged = Vec::new();
     loop {
         let name = format!("marker-{round}-{}", acknowledged.len());
@@ -150,7 +151,7 @@ async fn write_until_deployments_are_seen(api: &Client, round: usize, seen: usiz
                 result.context("no new deployments")??;
                 return Ok(acknowledged);
             }
-            written = markers.create(&PostParams::default(), &marker) => {
+            written = markers.create(&parameters, &marker) => {
                 written?;
                 acknowledged.push(name);
             }
