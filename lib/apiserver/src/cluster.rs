@@ -79,11 +79,12 @@ impl Cluster {
     /// Writes an object; `Ok(Err(now))` when the expectation does not hold.
     pub(crate) async fn put(
         &self,
+        resource: &Resource,
         key: &Arc<str>,
         expect: Expect,
         object: &Value,
     ) -> Result<std::result::Result<Entry, Option<Entry>>> {
-        let value = object::encode(object);
+        let value = object::encode(resource, object);
         let write = Write {
             key: Arc::clone(key),
             expect,

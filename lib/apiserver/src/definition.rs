@@ -90,7 +90,10 @@ pub(crate) async fn written(
         if object == before {
             break;
         }
-        match cluster.put(&key, Expect::Revision(entry.modified), &object).await? {
+        match cluster
+            .put(resource, &key, Expect::Revision(entry.modified), &object)
+            .await?
+        {
             Ok(written) => {
                 entry = written;
                 break;
@@ -252,7 +255,10 @@ async fn change(
             if let Ok(revision) = cluster.remove(&key, entry.modified).await? {
                 return Box::pin(removed(cluster, resource, &object, revision)).await;
             }
-        } else if let Ok(entry) = cluster.put(&key, Expect::Revision(entry.modified), &object).await? {
+        } else if let Ok(entry) = cluster
+            .put(resource, &key, Expect::Revision(entry.modified), &object)
+            .await?
+        {
             serve(cluster, &object, entry.modified);
             return Ok(());
         }

@@ -15,6 +15,7 @@ pub mod registry;
 mod cluster;
 mod definition;
 mod discovery;
+mod event;
 mod object;
 mod openapi;
 mod protobuf;

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::event;
 use crate::registry::Resource;
 use crate::status::{Result, Status};
 use crate::store::Entry;
@@ -29,7 +30,16 @@ pub(crate) struct Metadata {
 }
 
 /// The bytes to store.
-pub(crate) fn encode(object: &Value) -> Bytes {
+pub(crate) fn encode(resource: &Resource, object: &Value) -> Bytes {
+    if event::is_newer(resource) {
+        let mut object = object.clone();
+        event::to_stored(&mut object);
+        return bytes_of(&object);
+    }
+    bytes_of(object)
+}
+
+fn bytes_of(object: &Value) -> Bytes {
     let mut out = Vec::with_capacity(512);
     out.extend_from_slice(b"{\"metadata\":");
     let empty = Map::new();
@@ -62,6 +72,9 @@ pub(crate) fn decode(resource: &Resource, entry: &Entry) -> Result<Value> {
         fields.insert("apiVersion".to_owned(), resource.api_version().into());
         fields.insert("kind".to_owned(), resource.kind.as_str().into());
     }
+    if event::is_newer(resource) {
+        event::to_newer(&mut object);
+    }
     if let Some(custom) = resource.custom.as_ref().filter(|custom| custom.fills) {
         custom.schema.default(&mut object);
     }
@@ -82,7 +95,7 @@ pub(crate) fn set_version(object: &mut Value, revision: u64) {
 
 /// Appends the object's JSON, with or without `apiVersion` and `kind`.
 pub(crate) fn write(out: &mut Vec<u8>, resource: &Resource, entry: &Entry, typed: bool) {
-    if resource.custom.as_ref().is_some_and(|custom| custom.fills)
+    if (event::is_newer(resource) || resource.custom.as_ref().is_some_and(|custom| custom.fills))
         && let Ok(object) = decode(resource, entry)
     {
         return append(out, &object);

@@ -94,7 +94,9 @@ impl Resource {
     /// Scope of all objects in the store, the same for every version of the resource.
     #[must_use]
     pub fn scope(&self) -> String {
-        let group = if self.group.is_empty() { "core" } else { &self.group };
+        // Events are the same objects in both of their groups.
+        let core = self.group.is_empty() || self.is("events.k8s.io", "events");
+        let group = if core { "core" } else { &self.group };
         format!("/{group}/{}/", self.plural)
     }
 

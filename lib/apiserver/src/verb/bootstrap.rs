@@ -36,7 +36,7 @@ async fn ensure(cluster: &Cluster, group: &str, plural: &str, mut object: Value)
         defaulting::apply(&resource, &mut object);
         strategy::found(cluster, &resource, &mut object);
         // Someone else may have been faster.
-        let _ = cluster.put(&key, Expect::Absent, &object).await?;
+        let _ = cluster.put(&resource, &key, Expect::Absent, &object).await?;
     }
     Ok(())
 }

@@ -8,9 +8,10 @@ use super::intake::Given;
 use super::{Answer, Request, intake, namespace, service, strategy};
 use crate::cluster::Cluster;
 use crate::object::{metadata_mut, text};
+use crate::registry::Resource;
 use crate::status::{Cause, Result, Status};
 use crate::store::{Entry, Expect};
-use crate::{apply, definition, object, validation};
+use crate::{apply, definition, event, object, validation};
 
 /// Longest name that a prefix and five characters may make.
 const LONGEST_PREFIX: usize = 58;
@@ -31,7 +32,7 @@ pub(super) enum Origin {
 pub(crate) async fn create(cluster: &Arc<Cluster>, request: &Request) -> Result<Answer> {
     let dry_run = request.dry_run("CreateOptions")?;
     let mut given = intake::given(request)?;
-    intake::check_kind(&request.resource, &mut given.object)?;
+    intake::check_kind(request, &mut given.object)?;
     intake::check_namespace(request, &mut given.object)?;
     make(cluster, request, given, Origin::Posted, dry_run).await
 }
@@ -53,10 +54,10 @@ pub(super) async fn make(
             "resourceVersion should not be set on objects to be created",
         )));
     }
+    let warnings = intake::normalise(request, &mut given, &repeated)?;
     strategy::clear(&request.resource, &mut given);
     let prefix = text(&given, "/metadata/generateName").to_owned();
     let generated = text(&given, "/metadata/name").is_empty() && !prefix.is_empty();
-    let warnings = intake::normalise(request, &mut given, &repeated)?;
     for _ in 0..ROLLS {
         let mut object = given.clone();
         if generated {
@@ -108,12 +109,12 @@ async fn attempt(
         cluster.services.release(&grant);
         let taken = cluster.get(&key)?.is_some();
         return Ok((!taken).then(|| Entry {
-            value: object::encode(&object),
+            value: object::encode(resource, &object),
             created: 0,
             modified: 0,
         }));
     }
-    let Ok(entry) = cluster.put(&key, Expect::Absent, &object).await? else {
+    let Ok(entry) = cluster.put(resource, &key, Expect::Absent, &object).await? else {
         cluster.services.release(&grant);
         return Ok(None);
     };
@@ -121,15 +122,28 @@ async fn attempt(
     Ok(Some(entry))
 }
 
-fn problems(resource: &crate::registry::Resource, object: &Value, name: &str) -> Vec<Cause> {
+fn problems(resource: &Resource, object: &Value, name: &str) -> Vec<Cause> {
     if name.is_empty() {
         let text = "Required value: name or generateName is required";
         return vec![Cause::new("FieldValueRequired", "metadata.name", text)];
     }
-    match &resource.custom {
+    let mut causes: Vec<Cause> = event::misplaced(resource, object).into_iter().collect();
+    causes.extend(match &resource.custom {
         Some(custom) => custom.schema.validate(object, None),
         None => validation::validate(resource, object, None),
+    });
+    // A name that was made out of a bad prefix is as bad as the prefix.
+    let prefix = text(object, "/metadata/generateName");
+    let bad = causes
+        .iter()
+        .find(|cause| cause.field == "metadata.name" && cause.reason == "FieldValueInvalid");
+    if let Some(bad) = bad.filter(|_| !prefix.is_empty() && name.starts_with(prefix))
+        && !causes.iter().any(|cause| cause.field == "metadata.generateName")
+    {
+        let cause = Cause::new(bad.reason, "metadata.generateName", bad.message.replace(name, prefix));
+        causes.insert(0, cause);
     }
+    causes
 }
 
 /// Nobody grants what they do not hold.
@@ -167,7 +181,8 @@ pub(super) async fn make_applied(
     dry_run: bool,
 ) -> Result<Answer> {
     let force = request.query.flag("force");
-    let object = apply::apply(&request.resource, None, applied, &request.writer(cluster), force)?;
+    let mut object = apply::apply(&request.resource, None, applied, &request.writer(cluster), force)?;
+    intake::check_namespace(request, &mut object)?;
     make(
         cluster,
         request,

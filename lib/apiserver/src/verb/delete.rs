@@ -34,6 +34,15 @@ const ANSWER_OBJECT: &[&str] = &[
     "VolumeAttachment",
 ];
 
+/// What is told about the pods of a job that was deleted without wishes.
+const ORPHANED: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background \
+                        to remove them or set propagationPolicy=Orphan to suppress this warning";
+
+/// Whether dependents are left alone by default: two kinds do so from of old.
+fn orphans(resource: &Resource) -> bool {
+    resource.is("batch", "jobs") || resource.is("", "replicationcontrollers")
+}
+
 /// What becomes of an object's dependents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Propagation {
@@ -55,9 +64,16 @@ struct Options {
 
 /// Deletes the object of the request.
 pub(crate) async fn delete(cluster: &Arc<Cluster>, request: &Request) -> Result<Answer> {
-    let options = read_options(request)?;
+    let mut options = read_options(request)?;
     namespace::check_protected(request)?;
     let key = request.key();
+    let mut warnings = Vec::new();
+    if options.propagation == Propagation::Unset && orphans(&request.resource) {
+        options.propagation = Propagation::Orphan;
+        if request.resource.kind == "Job" {
+            warnings.push(ORPHANED.to_owned());
+        }
+    }
     loop {
         let Some(entry) = cluster.get(&key)? else {
             return Err(request.not_found());
@@ -65,7 +81,7 @@ pub(crate) async fn delete(cluster: &Arc<Cluster>, request: &Request) -> Result<
         let live = object::decode(&request.resource, &entry)?;
         check_preconditions(request, &live, &options)?;
         if let Some(answer) = step(cluster, request, &key, (&live, &entry), &options).await? {
-            return Ok(answer);
+            return Ok(Answer { warnings, ..answer });
         }
         if !options.version.is_empty() {
             return Err(request.modified());
@@ -139,7 +155,7 @@ async fn step(
         let why = "The system is ensuring all content is removed from this namespace.  Upon completion, this namespace will automatically be purged by the system.";
         return Err(request.conflict(why));
     }
-    let value = object::encode(&object);
+    let value = object::encode(resource, &object);
     let written = Entry { value, ..entry.clone() };
     if vanishes {
         if !options.dry_run {
@@ -157,7 +173,10 @@ async fn step(
     if written.value == entry.value || options.dry_run {
         return Ok(Some(Answer::object(200, resource, written)));
     }
-    let Ok(entry) = cluster.put(key, Expect::Revision(entry.modified), &object).await? else {
+    let Ok(entry) = cluster
+        .put(resource, key, Expect::Revision(entry.modified), &object)
+        .await?
+    else {
         return Ok(None);
     };
     definition::marked(cluster, resource, &object, &entry);

@@ -84,7 +84,9 @@ fn bad_body(resource: &Resource, error: &dyn std::fmt::Display) -> Box<Status> {
 }
 
 /// Checks apiVersion and kind, filling them in where upstream does.
-pub(super) fn check_kind(resource: &Resource, object: &mut Value) -> Result<()> {
+pub(super) fn check_kind(request: &Request, object: &mut Value) -> Result<()> {
+    let resource = &request.resource;
+    let body = String::from_utf8_lossy(&request.body);
     let Some(fields) = object.as_object_mut() else {
         return Err(bad_body(resource, &"json: cannot unmarshal into an object"));
     };
@@ -163,20 +165,47 @@ pub(super) fn normalise(request: &Request, object: &mut Value, repeated: &[Strin
         None => defaulting::decode(resource, object),
     };
     let unknown = decoded.map_err(|error| bad_body(resource, &error))?;
+    let duplicates = duplicate_owners(object);
     let mut problems: Vec<String> = unknown
         .into_iter()
         .map(|path| format!("unknown field \"{path}\""))
         .collect();
     problems.extend(repeated.iter().map(|path| format!("duplicate field \"{path}\"")));
+    if strictness == Strictness::Ignore {
+        problems.clear();
+    }
     match strictness {
-        Strictness::Ignore => Ok(Vec::new()),
-        Strictness::Warn => Ok(problems),
-        Strictness::Strict if problems.is_empty() => Ok(problems),
+        Strictness::Ignore | Strictness::Warn => Ok(problems.into_iter().chain(duplicates).collect()),
+        Strictness::Strict if problems.is_empty() => Ok(duplicates.into_iter().collect()),
         Strictness::Strict => {
             let problems = problems.join(", ");
             Err(bad_body(resource, &format_args!("strict decoding error: {problems}")))
         }
     }
+}
+
+/// Drops owners that are named twice; the warning about it.
+fn duplicate_owners(object: &mut Value) -> Option<String> {
+    let list = object.pointer_mut("/metadata/ownerReferences")?.as_array_mut()?;
+    let mut seen: Vec<Value> = Vec::new();
+    let mut twice: Vec<String> = Vec::new();
+    list.retain(|owner| {
+        let new = !seen.contains(owner);
+        if new {
+            seen.push(owner.clone());
+        } else {
+            twice.push(owner["uid"].as_str().unwrap_or_default().to_owned());
+        }
+        new
+    });
+    if twice.is_empty() {
+        return None;
+    }
+    Some(format!(
+        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject \
+         such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
+        twice.join(", ")
+    ))
 }
 
 fn strictness(request: &Request) -> Result<Strictness> {

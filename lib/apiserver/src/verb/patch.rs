@@ -82,7 +82,7 @@ fn schema(resource: &Resource, request: &Request) -> &'static kubeschema::schema
 fn refused(error: &patch::Error) -> Box<Status> {
     match error {
         patch::Error::Malformed(text) => Box::new(Status::bad_request(text.as_str())),
-        patch::Error::Internal(text) => Box::new(Status::internal(text)),
+        patch::Error::Internal(text) => Box::new(Status::new(500, "", text.as_str())),
         patch::Error::Unprocessable(_) => {
             let mut status = Status::new(
                 422,

@@ -42,6 +42,13 @@ impl Paths {
 /// Reads an object's scale.
 pub(super) fn get(request: &Request, entry: &Entry) -> Result<Answer> {
     let live = object::decode(&request.resource, entry)?;
+    let paths = Paths::of(&request.resource);
+    if request.resource.custom.is_some() && live.pointer(&paths.replicas).is_none() {
+        let path = paths.replicas.replace('/', ".");
+        return Err(Box::new(Status::internal(format!(
+            "the spec replicas field \"{path}\" does not exist"
+        ))));
+    }
     Ok(Answer::new(
         200,
         Content::Value(scale(&request.resource, &live, entry.modified)),
@@ -94,13 +101,16 @@ pub(super) async fn update(cluster: &Arc<Cluster>, request: &Request, patching: 
         set(&mut object, &paths.replicas, replicas.into());
         strategy::settle(resource, &live, &mut object, "scale");
         intake::track(request, Some(&live), &mut object, &request.writer(cluster));
-        if dry_run || object::encode(&object) == entry.value {
+        if dry_run || object::encode(resource, &object) == entry.value {
             return Ok(Answer::new(
                 200,
                 Content::Value(scale(resource, &object, entry.modified)),
             ));
         }
-        match cluster.put(&key, Expect::Revision(entry.modified), &object).await? {
+        match cluster
+            .put(resource, &key, Expect::Revision(entry.modified), &object)
+            .await?
+        {
             Ok(entry) => {
                 return Ok(Answer::new(
                     200,

@@ -98,7 +98,12 @@ pub(super) fn keep(resource: &Resource, live: &Value, object: &mut Value) {
         return;
     }
     let old = ports(live).to_vec();
-    for port in object["spec"]["ports"].as_array_mut().into_iter().flatten() {
+    for port in object
+        .pointer_mut("/spec/ports")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
         let given = port["nodePort"].as_i64().unwrap_or_default();
         let same = |other: &&Value| other["port"] == port["port"] && protocol(other) == protocol(port);
         if given == 0
@@ -243,7 +248,13 @@ fn node_ports(cluster: &Cluster, sets: &mut Sets, mine: &Grant, grant: &mut Gran
     let mut causes = Vec::new();
     let opens = opens_ports(kind(object));
     let mut chosen: Vec<(i64, String)> = Vec::new();
-    for (at, port) in object["spec"]["ports"].as_array_mut().into_iter().flatten().enumerate() {
+    for (at, port) in object
+        .pointer_mut("/spec/ports")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+        .enumerate()
+    {
         let given = port["nodePort"].as_i64().unwrap_or_default();
         if !opens {
             if let Some(fields) = port.as_object_mut() {

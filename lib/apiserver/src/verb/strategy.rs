@@ -94,8 +94,10 @@ pub(super) fn unconditional(resource: &Resource) -> bool {
 pub(super) fn clear(resource: &Resource, object: &mut Value) {
     if resource.status
         && let Some(fields) = object.as_object_mut()
+        && fields.remove("status").is_some()
     {
-        fields.remove("status");
+        // What Go shows of a status that says nothing.
+        defaulting::apply(resource, object);
     }
     let metadata = metadata_mut(object);
     for field in [
@@ -133,6 +135,11 @@ pub(super) fn found(cluster: &Cluster, resource: &Resource, object: &mut Value) 
 pub(super) fn settle(resource: &Resource, live: &Value, object: &mut Value, subresource: &str) {
     match subresource {
         "status" => keep_all_but_status(resource, live, object),
+        "finalize" => {
+            let finalizers = object["spec"].get("finalizers").cloned();
+            *object = live.clone();
+            object["spec"] = finalizers.map_or_else(|| json!({}), |finalizers| json!({ "finalizers": finalizers }));
+        }
         "" if resource.status => keep(live, object, "status"),
         _ => {}
     }
@@ -151,7 +158,9 @@ pub(super) fn settle(resource: &Resource, live: &Value, object: &mut Value, subr
     label_namespace(resource, object);
     let generation = live["metadata"]["generation"].as_i64();
     if counts_generation(resource) {
-        let grown = i64::from(content(resource, live) != content(resource, object));
+        let annotated =
+            resource.is("apps", "deployments") && live["metadata"]["annotations"] != object["metadata"]["annotations"];
+        let grown = i64::from(annotated || content(resource, live) != content(resource, object));
         metadata_mut(object).insert("generation".to_owned(), (generation.unwrap_or_default() + grown).into());
     } else if object["metadata"].get("generation").is_none()
         && let Some(generation) = generation

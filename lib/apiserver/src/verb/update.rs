@@ -96,7 +96,7 @@ fn read(request: &Request) -> Result<Change> {
         Media::JsonPatch | Media::MergePatch | Media::StrategicPatch => Ok(Change::Patch(patch::read(request)?)),
         _ => {
             let mut given = intake::given(request)?;
-            intake::check_kind(&request.resource, &mut given.object)?;
+            intake::check_kind(request, &mut given.object)?;
             intake::check_namespace(request, &mut given.object)?;
             intake::check_name(request, &given.object)?;
             Ok(Change::Whole(given))
@@ -120,10 +120,9 @@ async fn absent(cluster: &Arc<Cluster>, request: &Request, change: Change, dry_r
 
 /// Fills in what an applied object may leave out and checks the rest against the URL.
 fn prepare_applied(request: &Request, applied: &mut Value) -> Result<()> {
-    intake::check_kind(&request.resource, applied)?;
-    if request.resource.namespaced {
-        intake::check_namespace(request, applied)?;
-    }
+    intake::check_kind(request, applied)?;
+    // Only what was given is applied, so the namespace is not filled in.
+    intake::check_namespace(request, &mut applied.clone())?;
     if text(applied, "/metadata/name").is_empty() {
         metadata_mut(applied).insert("name".to_owned(), request.name.as_str().into());
     }
@@ -231,7 +230,7 @@ async fn store(
     if !matches!(change, Change::Apply(_)) {
         intake::track(request, Some(live), &mut object, &request.writer(cluster));
     }
-    let value = object::encode(&object);
+    let value = object::encode(resource, &object);
     if value == entry.value {
         return Ok(Some(Answer::object(200, resource, entry.clone())));
     }
@@ -264,7 +263,7 @@ async fn finish(
     modified: u64,
     object: &Value,
 ) -> Result<Option<Answer>> {
-    let Ok(entry) = cluster.put(key, Expect::Revision(modified), object).await? else {
+    let Ok(entry) = cluster.put(resource, key, Expect::Revision(modified), object).await? else {
         return Ok(None);
     };
     definition::written(cluster, resource, object, &entry).await?;
