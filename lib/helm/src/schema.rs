@@ -1,5 +1,12 @@
-//! `values.schema.json`: whether the final values are what the chart expects.
+//! `values.schema.json`: whether the final values are what the chart and the charts inside it expect.
+//!
+//! Upstream concept: Helm's check of values, with its validator's wording. References to other places than the schema
+//! itself are never followed; patterns run in linear time.
 
+use std::fmt::Write as _;
+
+use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
+use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 
 use crate::chart::Chart;
@@ -8,16 +15,222 @@ use crate::values::Values;
 /// Why values are refused.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// A chart's schema cannot be read.
+    /// A schema is broken or a value does not meet it: chart by chart, place by place.
     #[error("values don't meet the specifications of the schema(s) in the following chart(s):\n{0}")]
-    Check(String),
+    Meet(String),
 }
 
 /// Checks the values of a chart and of every chart inside it.
 ///
 /// # Errors
 /// A schema is broken or a value does not meet it; the message lists every chart and place.
-pub fn check(_chart: &Chart, _values: &Values) -> Result<(), Error> {
-    let _ = Value::Null;
-    Ok(())
+pub fn check(chart: &Chart, values: &Values) -> Result<(), Error> {
+    let mut report = String::new();
+    collect(chart, values, &mut report);
+    if report.is_empty() {
+        Ok(())
+    } else {
+        Err(Error::Meet(report))
+    }
+}
+
+fn collect(chart: &Chart, values: &Values, report: &mut String) {
+    if let Some(schema) = &chart.schema {
+        if let Err(problems) = check_one(schema, values) {
+            let _ = write!(report, "{}:\n{problems}", chart.name());
+        }
+    }
+    for child in &chart.dependencies {
+        let empty = Values::new();
+        let inner = values.get(child.name()).and_then(Value::as_object).unwrap_or(&empty);
+        collect(child, inner, report);
+    }
+}
+
+fn check_one(schema: &[u8], values: &Values) -> Result<(), String> {
+    let schema: Value = serde_json::from_slice(schema).map_err(|error| {
+        if error.is_eof() {
+            "unexpected EOF".to_owned()
+        } else {
+            error.to_string()
+        }
+    })?;
+    let validator = validator(&schema)?;
+    let values = Value::Object(values.clone());
+    let mut errors: Vec<_> = validator.iter_errors(&values).collect();
+    errors.sort_by_key(|error| error.instance_path().to_string());
+    let problems = listed(&errors.iter().collect::<Vec<_>>(), 0);
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
+}
+
+fn validator(schema: &Value) -> Result<Validator, String> {
+    let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
+    options.build(schema).map_err(|error| {
+        let mut text = String::from("\"file:///values.schema.json#\" is not valid against metaschema: ");
+        let _ = write!(text, "{}", message(&error));
+        format!("{text} at '{}'", error.instance_path())
+    })
+}
+
+/// One line per problem. Several properties that one object lacks are one problem.
+fn listed(errors: &[&ValidationError<'_>], depth: usize) -> String {
+    let mut lines: Vec<(String, String)> = Vec::new();
+    let mut missing: Vec<(String, Vec<String>)> = Vec::new();
+    for error in errors {
+        let place = error.instance_path().to_string();
+        if let Kind::Required { property } = error.kind() {
+            let name = quoted(property.as_str().unwrap_or_default());
+            match missing.iter_mut().find(|(known, _)| *known == place) {
+                Some((_, names)) => names.push(name),
+                None => {
+                    missing.push((place.clone(), vec![name]));
+                    // The place in the list; the text follows when all names are known.
+                    lines.push((place, String::new()));
+                }
+            }
+            continue;
+        }
+        let nested = match error.kind() {
+            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
+                listed(&context.iter().flatten().collect::<Vec<_>>(), depth + 1)
+            }
+            Kind::PropertyNames { error } => listed(&[error], depth + 1),
+            _ => String::new(),
+        };
+        lines.push((place, format!("{}\n{nested}", message(error))));
+    }
+    let indent = "  ".repeat(depth);
+    let mut text = String::new();
+    for (place, line) in lines {
+        let line = if line.is_empty() {
+            let found = missing.iter().find(|(known, _)| *known == place);
+            let names = found.map(|(_, names)| names.as_slice()).unwrap_or_default();
+            let word = if names.len() == 1 { "property" } else { "properties" };
+            format!("missing {word} {}\n", names.join(", "))
+        } else {
+            line
+        };
+        let _ = write!(text, "{indent}- at {}: {line}", quoted(&place));
+    }
+    text
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "\\'"))
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => quoted(text),
+        other => other.to_string(),
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+fn size(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.chars().count(),
+        Value::Array(items) => items.len(),
+        Value::Object(entries) => entries.len(),
+        _ => 0,
+    }
+}
+
+/// The order in which the kinds of a type list are named.
+const ORDER: &[&str] = &["null", "boolean", "number", "integer", "string", "array", "object"];
+
+/// What is wrong at one place.
+fn message(error: &ValidationError<'_>) -> String {
+    let found = error.instance();
+    let compared =
+        |limit: &dyn std::fmt::Display, got: String| format!("{}: got {got}, want {limit}", error.kind().keyword());
+    match error.kind() {
+        Kind::Type { kind: wanted } => {
+            let wanted = match wanted {
+                TypeKind::Single(one) => one.to_string(),
+                TypeKind::Multiple(several) => {
+                    let mut names: Vec<String> = several.iter().map(|one| one.to_string()).collect();
+                    let rank = |name: &String| ORDER.iter().position(|known| known == name);
+                    names.sort_by_key(rank);
+                    names.join(" or ")
+                }
+            };
+            format!("got {}, want {wanted}", kind(found))
+        }
+        Kind::Required { property } => format!("missing property {}", shown(property)),
+        Kind::Enum { options } => match options.as_array().map(Vec::as_slice) {
+            Some([only]) => format!("value must be {}", shown(only)),
+            Some(several) => {
+                let several: Vec<String> = several.iter().map(shown).collect();
+                format!("value must be one of {}", several.join(", "))
+            }
+            None => "'enum' failed".to_owned(),
+        },
+        Kind::Constant { expected_value } => match &**expected_value {
+            Value::Array(_) | Value::Object(_) => "'const' failed".to_owned(),
+            plain => format!("value must be {}", shown(plain)),
+        },
+        Kind::Pattern { pattern } => format!("{} does not match pattern {}", shown(found), quoted(pattern)),
+        Kind::Minimum { limit }
+        | Kind::Maximum { limit }
+        | Kind::ExclusiveMinimum { limit }
+        | Kind::ExclusiveMaximum { limit } => compared(limit, found.to_string()),
+        Kind::MultipleOf { multiple_of } => compared(multiple_of, found.to_string()),
+        Kind::MinLength { limit }
+        | Kind::MaxLength { limit }
+        | Kind::MinItems { limit }
+        | Kind::MaxItems { limit }
+        | Kind::MinProperties { limit }
+        | Kind::MaxProperties { limit } => compared(limit, size(found).to_string()),
+        Kind::AdditionalProperties { unexpected } => {
+            let names: Vec<String> = unexpected.iter().map(|name| quoted(name)).collect();
+            format!("additional properties {} not allowed", names.join(", "))
+        }
+        Kind::UniqueItems => {
+            let items = found.as_array().map(Vec::as_slice).unwrap_or_default();
+            let pair = items.iter().enumerate().find_map(|(later, item)| {
+                let earlier = items.iter().take(later).position(|other| other == item)?;
+                Some((earlier, later))
+            });
+            let (earlier, later) = pair.unwrap_or_default();
+            format!("items at {earlier} and {later} are equal")
+        }
+        Kind::AnyOf { .. } => "'anyOf' failed".to_owned(),
+        Kind::OneOfNotValid { .. } => "'oneOf' failed, none matched".to_owned(),
+        Kind::OneOfMultipleValid { context } => {
+            let matched: Vec<String> = context
+                .iter()
+                .enumerate()
+                .filter(|(_, errors)| errors.is_empty())
+                .map(|(index, _)| index.to_string())
+                .collect();
+            format!("'oneOf' failed, subschemas {} matched", matched.join(", "))
+        }
+        Kind::Not { .. } => "'not' failed".to_owned(),
+        Kind::FalseSchema if error.schema_path().to_string().ends_with("/additionalProperties") => {
+            let names: Vec<String> = found
+                .as_object()
+                .into_iter()
+                .flatten()
+                .map(|(name, _)| quoted(name))
+                .collect();
+            format!("additional properties {} not allowed", names.join(", "))
+        }
+        Kind::FalseSchema => "false schema".to_owned(),
+        Kind::Contains => "no items match contains schema".to_owned(),
+        Kind::PropertyNames { error } => format!("invalid propertyName {}", shown(error.instance())),
+        Kind::Format { format } => format!("{} is not valid {format}", shown(found)),
+        Kind::UnevaluatedProperties { .. } => "false schema".to_owned(),
+        _ => error.to_string(),
+    }
 }

@@ -1,6 +1,7 @@
 //! Differences between this engine and Helm itself, counted on tables of recorded answers.
 
 mod charts;
+mod schemas;
 mod snippets;
 
 use std::path::PathBuf;

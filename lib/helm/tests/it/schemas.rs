@@ -1,0 +1,52 @@
+//! Schemas: what Helm said of values is data; the number of agreeing answers may only rise.
+
+use std::collections::BTreeMap;
+
+use helm::chart::Chart;
+use helm::schema;
+use serde_json::Value;
+
+/// Raise it when more answers agree; never lower it.
+const AGREE: usize = 41;
+
+const HEAD: &str = "values don't meet the specifications of the schema(s) in the following chart(s):\n";
+
+fn answer(case: &Value) -> Option<String> {
+    let files = BTreeMap::from([
+        (
+            "Chart.yaml".to_owned(),
+            b"apiVersion: v2\nname: demo\nversion: 1.0.0\n".to_vec(),
+        ),
+        (
+            "values.schema.json".to_owned(),
+            case["schema"].as_str().unwrap().as_bytes().to_vec(),
+        ),
+    ]);
+    let chart = Chart::from_files(files).unwrap();
+    let error = schema::check(&chart, case["values"].as_object().unwrap())
+        .err()?
+        .to_string();
+    Some(error.strip_prefix(HEAD).unwrap().to_owned())
+}
+
+#[test]
+fn schemas_refuse_what_helm_refuses_in_its_words() {
+    let cases = super::data("schemas.json");
+    let cases = cases.as_array().unwrap();
+    let mut agree = 0;
+    let mut report = String::new();
+    for case in cases {
+        let (got, want) = (answer(case), case["error"].as_str());
+        assert_eq!(got.is_some(), want.is_some(), "{case}: {got:?}");
+        if got.as_deref() == want {
+            agree += 1;
+        } else {
+            report += &format!(
+                "{} {}\n  helm {want:?}\n  ours {got:?}\n",
+                case["schema"], case["values"]
+            );
+        }
+    }
+    println!("{agree} of {} agree\n{report}", cases.len());
+    assert!(agree >= AGREE, "only {agree} of {} agree\n{report}", cases.len());
+}
