@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use fleet_api::{BundleDeploymentOptions, labels, names};
 use serde_json::json;
 
-use crate::content::Resource;
+use crate::content::{self, Resource};
 use crate::overlay;
 
 /// Directory of plain manifests inside the chart; not rendered.
@@ -110,6 +110,7 @@ pub fn assemble(
     options: &BundleDeploymentOptions,
 ) -> Result<Assembled, Error> {
     let mut files = BTreeMap::new();
+    let mut id = subject.manifest_id.to_owned();
     if let Some(chart) = chart_path(resources, options) {
         let root = directory(&chart);
         for resource in resources {
@@ -123,7 +124,9 @@ pub fn assemble(
             }
         }
     } else if kustomize_directory(resources, options).is_none() {
-        for (name, data) in plain_manifests(resources, options)? {
+        let plain = plain_manifests(resources, options)?;
+        id = content::id(&plain);
+        for Resource { name, data, .. } in plain {
             let place = if name.starts_with("templates/") { name } else { format!("{RAW}{name}") };
             files.insert(place, data);
         }
@@ -131,14 +134,14 @@ pub fn assemble(
     if let Some((name, _)) = files.iter().find(|(_, data)| data.len() > MAX_FILE) {
         return Err(Error::FileTooLarge { name: name.clone() });
     }
-    files.entry("Chart.yaml".to_owned()).or_insert_with(|| generated_chart(subject));
+    files.entry("Chart.yaml".to_owned()).or_insert_with(|| generated_chart(subject, &id));
     Ok(Assembled { files, annotations: annotations(subject, options) })
 }
 
 fn plain_manifests(
     resources: &[Resource],
     options: &BundleDeploymentOptions,
-) -> Result<Vec<(String, Vec<u8>)>, Error> {
+) -> Result<Vec<Resource>, Error> {
     let overlays = options.yaml.as_ref().map(|yaml| yaml.overlays.as_slice()).unwrap_or_default();
     let resources = overlay::apply(resources, overlays).map_err(Error::Overlay)?;
     let bundles: Vec<&str> = resources
@@ -151,23 +154,24 @@ fn plain_manifests(
     let nested = |name: &str| {
         bundles.iter().any(|directory| name.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/')))
     };
-    Ok(resources
+    let taken: Vec<bool> = resources
         .iter()
-        .filter(|resource| {
+        .map(|resource| {
             let name = resource.name.as_str();
             (name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json"))
                 && !matches!(name, "fleet.yaml" | "fleet.yml")
                 && !nested(name)
         })
-        .map(|resource| (resource.name.clone(), resource.data.clone()))
-        .collect())
+        .collect();
+    Ok(resources.into_iter().zip(taken).filter(|(_, taken)| *taken).map(|(resource, _)| resource).collect())
 }
 
-fn generated_chart(subject: &Subject<'_>) -> Vec<u8> {
+/// The version names what is in the chart: the commit, or the files that were taken.
+fn generated_chart(subject: &Subject<'_>, id: &str) -> Vec<u8> {
     let name = subject.name.split_once('/').map_or(subject.name, |(_, rest)| rest);
     let version = match subject.commit.get(..12) {
         Some(short) if subject.commit.len() > 12 => format!("git-{short}"),
-        _ => subject.manifest_id.to_owned(),
+        _ => id.to_owned(),
     };
     // JSON is YAML, and no name can break out of it.
     json!({"apiVersion": "v2", "name": name, "version": format!("v0.0.0+{version}")}).to_string().into_bytes()
@@ -202,7 +206,7 @@ mod tests {
     use fleet_api::{HelmOptions, KustomizeOptions};
 
     fn resources(names: &[&str]) -> Vec<Resource> {
-        names.iter().map(|name| Resource { name: (*name).to_owned(), data: b"a: 1".to_vec() }).collect()
+        names.iter().map(|name| Resource::plain(name, b"a: 1")).collect()
     }
 
     fn files(names: &[&str], options: &BundleDeploymentOptions) -> Vec<String> {
@@ -240,7 +244,7 @@ mod tests {
     #[test]
     fn a_generated_chart_names_the_commit_or_the_content() {
         let mut subject = Subject { name: "ns/bundle", manifest_id: "s-1", ..Subject::default() };
-        let text = |subject: &Subject<'_>| String::from_utf8(generated_chart(subject)).unwrap();
+        let text = |subject: &Subject<'_>| String::from_utf8(generated_chart(subject, "s-1")).unwrap();
         assert!(text(&subject).contains(r#""name":"bundle","version":"v0.0.0+s-1""#));
         subject.commit = "0123456789abcdef";
         assert!(text(&subject).contains("v0.0.0+git-0123456789ab"));

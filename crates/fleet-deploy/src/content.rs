@@ -6,6 +6,8 @@ use std::io::Read;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use fleet_api::BundleResource;
+use fleet_api::content::Manifest;
 use flate2::read::GzDecoder;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -60,10 +62,41 @@ pub struct Resource {
     pub name: String,
     /// Its bytes.
     pub data: Vec<u8>,
+    /// As it travelled, if not as plain text: content and encoding.
+    pub packed: Option<(String, String)>,
+}
+
+impl Resource {
+    /// A file of plain text.
+    #[must_use]
+    pub fn plain(name: &str, data: &[u8]) -> Self {
+        Self { name: name.to_owned(), data: data.to_vec(), packed: None }
+    }
+}
+
+/// The id that content of these files in this order has.
+#[must_use]
+pub fn id(resources: &[Resource]) -> String {
+    let travelling: Vec<BundleResource> = resources
+        .iter()
+        .map(|resource| match &resource.packed {
+            Some((content, encoding)) => BundleResource {
+                name: resource.name.clone(),
+                content: content.clone(),
+                encoding: encoding.clone(),
+            },
+            None => BundleResource {
+                name: resource.name.clone(),
+                content: String::from_utf8_lossy(&resource.data).into_owned(),
+                encoding: String::new(),
+            },
+        })
+        .collect();
+    Manifest::new(&travelling).id()
 }
 
 #[derive(Deserialize)]
-struct Manifest {
+struct ManifestIn {
     #[serde(default)]
     resources: Option<Vec<Entry>>,
 }
@@ -113,7 +146,7 @@ pub fn unpack(content: &str, sha256sum: &str) -> Result<Vec<Resource>, Error> {
 /// # Errors
 /// What is wrong with it.
 pub fn parse(manifest: &[u8]) -> Result<Vec<Resource>, Error> {
-    let manifest: Manifest = serde_json::from_slice(manifest).map_err(Error::Json)?;
+    let manifest: ManifestIn = serde_json::from_slice(manifest).map_err(Error::Json)?;
     manifest
         .resources
         .unwrap_or_default()
@@ -126,9 +159,10 @@ pub fn parse(manifest: &[u8]) -> Result<Vec<Resource>, Error> {
                 "base64" => base64(&what(), &content)?,
                 "base64+gz" => gunzip(&what(), &base64(&what(), &content)?)?,
                 "gz" => gunzip(&what(), content.as_bytes())?,
-                _ => content.into_bytes(),
+                _ => content.clone().into_bytes(),
             };
-            Ok(Resource { name, data })
+            let packed = entry.encoding.filter(|encoding| !encoding.is_empty()).map(|encoding| (content, encoding));
+            Ok(Resource { name, data, packed })
         })
         .collect()
 }

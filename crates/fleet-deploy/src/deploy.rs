@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use fleet_api::{BundleDeploymentOptions, HelmOptions, names};
+use helm::capabilities::Capabilities;
 use helm::release::Release;
 use helm::step::{self, Next, Step};
 use serde_json::{Map, Value};
@@ -13,7 +14,7 @@ use crate::assemble::{self, Assembled, Subject};
 use crate::cluster::{self, Cluster};
 use crate::content::Resource;
 use crate::object::{self, ObjectKey};
-use crate::postrender::{self, ObjectSet, Rendered};
+use crate::postrender::{self, ObjectSet, Objects, Rendered};
 use crate::render;
 use crate::run::{self, Mode, Ports, Target};
 use crate::write::Method;
@@ -167,6 +168,31 @@ pub async fn deploy(ports: &Ports, deployment: &Deployment<'_>) -> Result<Releas
         }
         done.push(step);
     }
+}
+
+/// What a deployment would install, without a cluster: values are the inline ones, `lookup`
+/// finds nothing, forced namespaces are written on every object.
+///
+/// # Errors
+/// What stands in the way of rendering.
+pub async fn template(deployment: &Deployment<'_>, capabilities: Capabilities) -> Result<Objects, Error> {
+    let options = deployment.options;
+    let name = release_name(deployment.subject.name, options);
+    let assembled = assemble::assemble(&deployment.subject, deployment.resources, options)?;
+    let given = options.helm.as_ref().and_then(|helm| helm.values.clone()).unwrap_or_default();
+    let release =
+        render::Release { name: &name, namespace: given_namespace(options), revision: 1, install: true };
+    let world = render::World::Assumed(Box::new(capabilities));
+    let output = render::render(world, &assembled, &release, &given, options).await?;
+    let set = ObjectSet::of_template(deployment.subject.name);
+    let mut documents =
+        postrender::post_render(&output.rendered, &assembled, deployment.resources, options, &set)?;
+    if !options.target_namespace.is_empty() {
+        for document in &mut documents {
+            object::set_namespace(&mut document.object, &options.target_namespace);
+        }
+    }
+    Ok(postrender::sort(documents)?)
 }
 
 /// Helm's rule: an upgrade without values keeps those of the revision before.

@@ -54,34 +54,35 @@ pub enum Error {
 /// # Errors
 /// A patch that has no target or does not fit it.
 pub(crate) fn apply(resources: &[Resource], overlays: &[String]) -> Result<Vec<Resource>, Error> {
-    let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    let mut files: BTreeMap<String, Resource> = BTreeMap::new();
     for (index, resource) in resources.iter().enumerate() {
         let name =
             if resource.name.is_empty() { format!("manifests/file{index:03}.yaml") } else { resource.name.clone() };
-        files.insert(name, resource.data.clone());
+        let resource = Resource { name: name.clone(), ..resource.clone() };
+        files.insert(name, resource);
     }
     for overlay in overlays {
         let prefix = format!("overlays/{overlay}/");
-        let layer: Vec<(String, Vec<u8>)> = files
+        let layer: Vec<(String, Resource)> = files
             .iter()
-            .filter_map(|(name, data)| Some((name.strip_prefix(&prefix)?.to_owned(), data.clone())))
+            .filter_map(|(name, file)| Some((name.strip_prefix(&prefix)?.to_owned(), file.clone())))
             .collect();
-        for (name, data) in layer {
+        for (name, file) in layer {
             let (directory, base) = name.rsplit_once('/').map_or(("", name.as_str()), |split| split);
             if !base.contains("_patch.") {
-                files.insert(name, data);
+                files.insert(name.clone(), Resource { name, ..file });
                 continue;
             }
             let base = base.replacen("_patch.", ".", 1);
             let target = if directory.is_empty() { base } else { format!("{directory}/{base}") };
             let patch = format!("{prefix}{name}");
             let Some(current) = files.get(&target) else { return Err(Error::NoTarget { patch, target }) };
-            let patched = patched(&target, current, &patch, &data)?;
-            files.insert(target, patched);
+            let patched = patched(&target, &current.data, &patch, &file.data)?;
+            files.insert(target.clone(), Resource { name: target, data: patched, packed: None });
         }
     }
     files.retain(|name, _| !name.starts_with("overlays/"));
-    Ok(files.into_iter().map(|(name, data)| Resource { name, data }).collect())
+    Ok(files.into_values().collect())
 }
 
 fn parsed(name: &str, data: &[u8]) -> Result<Value, Error> {

@@ -250,6 +250,8 @@ async fn create_namespace(ports: &Ports, target: &Target, method: Method) -> Res
         "apiVersion": "v1",
         "kind": "Namespace",
         "metadata": {"name": target.namespace, "labels": {"name": target.namespace}},
+        // Owned although empty, as in what Go programs send.
+        "spec": {},
     });
     if method == Method::ServerSide {
         write::write(&ports.cluster, method, &namespace, None, true).await?;

@@ -322,7 +322,9 @@ impl Pass<'_> {
         let mut watched = Vec::new();
         let live = seen.live.iter().map(|object| (ObjectKey::of(object), version(object)));
         let missing = seen.differences.iter().filter_map(|(key, difference)| match difference {
-            monitor::Difference::Missing { .. } => Some((key.clone(), String::new())),
+            monitor::Difference::Missing { exists: false } => Some((key.clone(), String::new())),
+            // Somebody else's: any event of it matters, its removal too.
+            monitor::Difference::Missing { exists: true } => Some((key.clone(), "foreign".to_owned())),
             _ => None,
         });
         for (key, version) in live.chain(missing) {
@@ -353,11 +355,12 @@ pub(super) async fn remove(cx: &Context, name: &str) -> Result<(), Error> {
 /// Removes one release of a deployment, with the rights it was deployed with.
 pub(crate) async fn take_away(cx: &Context, deployment: &str, release: &Release) -> Result<(), String> {
     let history = store::history(&cx.local, &release.namespace, &release.name).await.map_err(|error| chain(&error))?;
-    let history: Vec<Release> = history
-        .into_iter()
+    let ours: Vec<Release> = history
+        .iter()
         .filter(|revision| revision.chart_annotation(labels::BUNDLE_ID) == Some(deployment))
+        .cloned()
         .collect();
-    let account = history
+    let account = ours
         .iter()
         .filter_map(|revision| revision.chart_annotation(labels::SERVICE_ACCOUNT))
         .find(|account| !account.is_empty())
@@ -367,7 +370,7 @@ pub(crate) async fn take_away(cx: &Context, deployment: &str, release: &Release)
     let ports = removal_ports(cx, cluster);
     let keep = release.chart_annotation(labels::KEEP_RESOURCES) == Some("true");
     let outcome = if keep || deployment.starts_with("fleet-agent") {
-        run::forget(&ports, &history).await
+        run::forget(&ports, &ours).await
     } else {
         run::uninstall(&ports, &history).await
     };

@@ -2,7 +2,7 @@
 //! have to be ready first.
 
 use fleet_api::state::{BundleState, deployment_state};
-use fleet_api::{BundleDeployment, BundleDeploymentOptions, BundleRef, labels};
+use fleet_api::{BundleDeployment, BundleDeploymentOptions, BundleRef, condition, labels};
 use fleet_deploy::cluster::Cluster;
 use fleet_deploy::deploy::release_namespace;
 use fleet_deploy::object::ObjectKey;
@@ -107,7 +107,11 @@ fn selector(deployment: &BundleDeployment, wanted: &BundleRef) -> Result<Option<
     LabelSelector::from_json(&json).map(Some).map_err(|error| format!("invalid selector in dependsOn: {error}"))
 }
 
-/// Whether a change of `other` may free `deployment`.
+/// Whether a change of another deployment may free this one. One that is deployed stays so.
 pub(crate) fn may_wait_for(deployment: &BundleDeployment) -> bool {
-    !deployment.spec.depends_on.is_empty()
+    let waits = |status: &fleet_api::BundleDeploymentStatus| {
+        status.applied_deployment_id != deployment.spec.deployment_id
+            || condition::is_false(&status.conditions, condition::DEPLOYED)
+    };
+    !deployment.spec.depends_on.is_empty() && deployment.status.as_ref().is_none_or(waits)
 }
