@@ -53,6 +53,7 @@ async fn a_repository_reaches_a_cluster_over_a_real_control_plane() -> Result<()
 
     let mut command = Command::new(binary("fleetcontroller")?);
     command.args(["all", "--namespace", SYSTEM_NAMESPACE, "--kubeconfig"]).arg(management.kubeconfig());
+    command.env("FLEET_ALLOW_FILE_REPOSITORIES", "true");
     let controller = Program::start(command, &keep.path().join("manager.log"))?;
     let values = registration_values(&manager, "test").await.with_context(|| controller.log_end())?;
     bootstrap_agent(&downstream, "real", &values).await?;
