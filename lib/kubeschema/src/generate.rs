@@ -147,12 +147,6 @@ fn type_entry(name: &str, schema: &Value, zeroes: &Value) -> Result<Value, Error
             json!({"alias": "a"})
         });
     };
-    let required: Vec<&str> = schema["required"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
     let mut fields = Map::new();
     for (field, property) in properties {
         let cannot = || Error::Schema {
@@ -165,12 +159,15 @@ fn type_entry(name: &str, schema: &Value, zeroes: &Value) -> Result<Value, Error
         if let Some(flags) = zeroes[field.as_str()].as_str().filter(|f| !f.is_empty()) {
             entry.insert("g".to_owned(), json!(flags));
         }
-        if required.contains(&field.as_str()) {
-            entry.insert("r".to_owned(), json!(true));
-        }
         let default = &property["default"];
-        let zero = matches!(default, Value::Null | Value::Object(_)) || *default == json!("") || *default == json!(0);
-        if !zero && *default != json!(false) {
+        let zero = [json!(""), json!(0), json!(false)].contains(default);
+        let flags = zeroes[field.as_str()].as_str().unwrap_or_default();
+        if zero && !flags.contains('p') {
+            // That a field left out when it is zero defaults to zero changes nothing, but is in the schema.
+            if flags.contains('o') {
+                entry.insert("z".to_owned(), json!(true));
+            }
+        } else if !matches!(default, Value::Null | Value::Object(_)) {
             entry.insert("d".to_owned(), default.clone());
         }
         for (short, long) in [
@@ -185,9 +182,20 @@ fn type_entry(name: &str, schema: &Value, zeroes: &Value) -> Result<Value, Error
                 entry.insert(short.to_owned(), value.clone());
             }
         }
+        if let Some(choices) = property
+            .pointer("/items/enum")
+            .or_else(|| property.pointer("/additionalProperties/enum"))
+        {
+            entry.insert("i".to_owned(), choices.clone());
+        }
         fields.insert(field.clone(), Value::Object(entry));
     }
     let mut entry = json!({ "fields": fields });
+    for (short, long) in [("required", "required"), ("unions", "x-kubernetes-unions")] {
+        if let Some(value) = schema.get(long) {
+            entry[short] = value.clone();
+        }
+    }
     if schema["x-kubernetes-map-type"] == "atomic" {
         entry["atomic"] = json!(true);
     }
@@ -250,7 +258,7 @@ mod tests {
         assert_eq!(
             made["types"]["io.x.Thing"]["fields"],
             json!({
-                "ports": {"t": "[]@io.x.Port", "g": "c", "r": true, "l": "map", "k": ["port"]},
+                "ports": {"t": "[]@io.x.Port", "g": "c", "l": "map", "k": ["port"]},
                 "labels": {"t": "{}s", "g": "co"},
                 "protocol": {"t": "s", "d": "TCP"},
             })

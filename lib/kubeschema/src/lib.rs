@@ -9,6 +9,7 @@ pub mod generate;
 pub mod jsonpath;
 pub mod kinds;
 pub mod name;
+pub mod openapi;
 pub mod patch;
 pub mod quantity;
 pub mod schema;

@@ -58,8 +58,6 @@ fn table() -> BTreeMap<&'static str, Entries> {
             "io.k8s.api.core.v1.HTTPGetAction",
             vec![("path", json!("/")), ("scheme", json!("HTTP"))],
         ),
-        // The zero value is written because the field is no text but a number.
-        ("io.k8s.api.core.v1.GRPCAction", vec![("service", json!(""))]),
         ("io.k8s.api.core.v1.SecretVolumeSource", mode()),
         ("io.k8s.api.core.v1.ConfigMapVolumeSource", mode()),
         ("io.k8s.api.core.v1.DownwardAPIVolumeSource", mode()),

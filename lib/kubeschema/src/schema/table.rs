@@ -17,11 +17,12 @@ pub(crate) struct Table {
     pub(crate) versions: Vec<Value>,
 }
 
-pub(crate) static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    serde_json::from_str(TEXT)
-        .map(Table::read)
-        .unwrap_or_else(|_| Table::read(Value::Null))
-});
+pub(crate) static TABLE: LazyLock<Table> = LazyLock::new(|| Table::read(&document()));
+
+/// The table as generated.
+pub(crate) fn document() -> Value {
+    serde_json::from_str(TEXT).unwrap_or(Value::Null)
+}
 
 /// A type by its position.
 pub(super) fn named(index: u32) -> &'static Type {
@@ -45,7 +46,7 @@ pub(crate) fn lookup(name: &str) -> Option<&'static Type> {
 }
 
 impl Table {
-    fn read(document: Value) -> Table {
+    fn read(document: &Value) -> Table {
         let empty = Map::new();
         let entries = document["types"].as_object().unwrap_or(&empty);
         let names: BTreeMap<String, u32> = entries
@@ -70,16 +71,17 @@ fn read_type(entry: &Value, names: &BTreeMap<String, u32>) -> Type {
         return expression(alias, ListKind::Atomic, names);
     }
     let fields = entry["fields"].as_object().into_iter().flatten();
+    let required = entry["required"].as_array().map(Vec::as_slice).unwrap_or_default();
     Type::Object(Object {
         fields: fields
-            .map(|(name, field)| (name.clone(), read_field(name, field, names)))
+            .map(|(name, field)| (name.clone(), read_field(name, field, required, names)))
             .collect(),
         atomic: entry["atomic"] == true,
         ..Object::default()
     })
 }
 
-fn read_field(name: &str, entry: &Value, names: &BTreeMap<String, u32>) -> Field {
+fn read_field(name: &str, entry: &Value, required: &[Value], names: &BTreeMap<String, u32>) -> Field {
     let texts = |key: &str| -> Vec<String> {
         entry[key]
             .as_array()
@@ -104,7 +106,7 @@ fn read_field(name: &str, entry: &Value, names: &BTreeMap<String, u32>) -> Field
         schema: Arc::new(schema),
         default: entry.get("d").cloned(),
         nullable: false,
-        required: entry["r"] == true,
+        required: required.iter().any(|required| required == name),
         choices: texts("e"),
         strategy: Strategy {
             merge: strategy.split(',').any(|s| s == "merge"),
