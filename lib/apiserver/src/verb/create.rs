@@ -16,6 +16,9 @@ use crate::{apply, definition, event, object, validation};
 /// Longest name that a prefix and five characters may make.
 const LONGEST_PREFIX: usize = 58;
 
+/// Longest name of most kinds.
+const LONGEST_NAME: usize = 253;
+
 /// How often a generated name is rolled again when it is taken.
 const ROLLS: usize = 8;
 
@@ -142,6 +145,10 @@ fn problems(resource: &Resource, object: &Value, name: &str) -> Vec<Cause> {
     {
         let cause = Cause::new(bad.reason, "metadata.generateName", bad.message.replace(name, prefix));
         causes.insert(0, cause);
+    }
+    if prefix.len() > LONGEST_NAME {
+        let message = format!("Invalid value: \"{prefix}\": must be no more than {LONGEST_NAME} characters");
+        causes.insert(0, Cause::new("FieldValueInvalid", "metadata.generateName", message));
     }
     causes
 }

@@ -96,9 +96,10 @@ pub(super) fn check_kind(request: &Request, object: &mut Value) -> Result<()> {
     let kind = found(fields, "kind");
     let version = found(fields, "apiVersion");
     if resource.custom.is_some() && kind.is_empty() {
-        return Err(Box::new(Status::bad_request(
-            "Object 'Kind' is missing in the body of the request",
-        )));
+        return Err(Box::new(Status::bad_request(format!(
+            "the object provided is unrecognized (must be of type {}): Object 'Kind' is missing in '{body}' ({body})",
+            resource.kind
+        ))));
     }
     if !version.is_empty() && version != resource.api_version() {
         return Err(Box::new(Status::bad_request(format!(

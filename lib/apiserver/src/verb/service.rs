@@ -15,9 +15,9 @@ use crate::registry::Resource;
 use crate::status::{Cause, Result};
 use crate::store::Scan;
 
-/// Network and its size in bits: 10.96.0.0/12.
-const NETWORK: Ipv4Addr = Ipv4Addr::new(10, 96, 0, 0);
-const HOST_BITS: u32 = 20;
+/// Network and its size in bits: 10.0.0.0/16.
+const NETWORK: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 0);
+const HOST_BITS: u32 = 16;
 
 /// Ports that nodes may open.
 const PORTS: std::ops::RangeInclusive<i64> = 30000..=32767;

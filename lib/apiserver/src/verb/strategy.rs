@@ -136,9 +136,7 @@ pub(super) fn settle(resource: &Resource, live: &Value, object: &mut Value, subr
     match subresource {
         "status" => keep_all_but_status(resource, live, object),
         "finalize" => {
-            let finalizers = object["spec"].get("finalizers").cloned();
-            *object = live.clone();
-            object["spec"] = finalizers.map_or_else(|| json!({}), |finalizers| json!({ "finalizers": finalizers }));
+            keep(live, object, "status");
         }
         "" if resource.status => keep(live, object, "status"),
         _ => {}

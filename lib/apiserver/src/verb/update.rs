@@ -41,6 +41,7 @@ pub(crate) async fn replace(cluster: &Arc<Cluster>, request: &Request) -> Result
 /// Patches or applies the object of the request.
 pub(crate) async fn patch(cluster: &Arc<Cluster>, request: &Request) -> Result<Answer> {
     patch::check_media(request)?;
+    patch::check_options(request)?;
     update(cluster, request, true).await
 }
 
@@ -74,19 +75,6 @@ async fn update(cluster: &Arc<Cluster>, request: &Request, patching: bool) -> Re
 fn read(request: &Request) -> Result<Change> {
     match request.media {
         Media::ApplyPatch => {
-            if request.query.get("fieldManager").is_empty() {
-                let cause = Cause::new(
-                    "FieldValueRequired",
-                    "fieldManager",
-                    "Required value: is required for apply patch",
-                );
-                return Err(Box::new(Status::invalid(
-                    "meta.k8s.io",
-                    "PatchOptions",
-                    "",
-                    vec![cause],
-                )));
-            }
             let yaml = Request {
                 media: Media::Yaml,
                 ..request.clone()
@@ -112,6 +100,14 @@ async fn absent(cluster: &Arc<Cluster>, request: &Request, change: Change, dry_r
         }
         Change::Apply(mut applied) if request.subresource.is_empty() => {
             prepare_applied(request, &mut applied)?;
+            if let Some(uid) = metadata_mut(&mut applied).remove("uid") {
+                let message = format!("Invalid value: {uid}: field is immutable");
+                return Err(request.invalid(
+                    &request.name,
+                    vec![Cause::new("FieldValueInvalid", "metadata.uid", message)],
+                ));
+            }
+            metadata_mut(&mut applied).remove("resourceVersion");
             create::make_applied(cluster, request, &applied, dry_run).await
         }
         _ => Err(request.not_found()),
@@ -120,12 +116,14 @@ async fn absent(cluster: &Arc<Cluster>, request: &Request, change: Change, dry_r
 
 /// Fills in what an applied object may leave out and checks the rest against the URL.
 fn prepare_applied(request: &Request, applied: &mut Value) -> Result<()> {
+    for field in ["kind", "apiVersion"] {
+        if applied[field].as_str().is_none_or(str::is_empty) {
+            return Err(Box::new(Status::bad_request("invalid object type: /, Kind=")));
+        }
+    }
     intake::check_kind(request, applied)?;
     // Only what was given is applied, so the namespace is not filled in.
     intake::check_namespace(request, &mut applied.clone())?;
-    if text(applied, "/metadata/name").is_empty() {
-        metadata_mut(applied).insert("name".to_owned(), request.name.as_str().into());
-    }
     intake::check_name(request, applied)
 }
 
