@@ -232,7 +232,7 @@ impl Level<'_> {
             self.untargeted(text, &field, resources)?;
         }
         for (index, entry) in own.patches.iter().enumerate() {
-            self.patch(entry, &format!("patches[{index}]"), false, resources)?;
+            self.patch(entry, &format!("patches[{index}]"), resources)?;
         }
         if let Some(namespace) = own.namespace.as_deref().filter(|namespace| !namespace.is_empty()) {
             transform::namespace(resources, namespace);
@@ -254,7 +254,7 @@ impl Level<'_> {
             transform::annotations(resources, &own.common_annotations);
         }
         for (index, entry) in own.patches_json6902.iter().enumerate() {
-            self.patch(entry, &format!("patchesJson6902[{index}]"), true, resources)?;
+            self.patch(entry, &format!("patchesJson6902[{index}]"), resources)?;
         }
         for (index, replica) in own.replicas.iter().enumerate() {
             if !transform::replicas(resources, replica) {
@@ -268,7 +268,7 @@ impl Level<'_> {
         Ok(())
     }
 
-    fn patch(&self, entry: &Patch, field: &str, exact: bool, resources: &mut Vec<Resource>) -> Result<(), Error> {
+    fn patch(&self, entry: &Patch, field: &str, resources: &mut Vec<Resource>) -> Result<(), Error> {
         let text = match (entry.path.is_empty(), entry.patch.is_empty()) {
             (false, true) => {
                 let read = self.tree.text(self.dir, &entry.path);
@@ -284,14 +284,12 @@ impl Level<'_> {
         let target = Target::new(selector).map_err(|message| self.failed(&format!("{field}.target"), message))?;
         let content = Content::read(text).map_err(|message| self.failed(field, message))?;
         let option = |name: &str| entry.options.get(name).copied().unwrap_or(false);
-        let mut found = false;
         let mut kept = Vec::with_capacity(resources.len());
         for mut resource in std::mem::take(resources) {
             if !target.selects(&resource) {
                 kept.push(resource);
                 continue;
             }
-            found = true;
             let mut left = Left::Merged;
             match &content {
                 Content::Json(operations) => {
@@ -317,9 +315,6 @@ impl Level<'_> {
             }
         }
         *resources = kept;
-        if exact && !found {
-            return Err(self.failed(&format!("{field}.target"), "no object is selected"));
-        }
         Ok(())
     }
 

@@ -38,12 +38,8 @@ pub(crate) fn generate(
     }
     let mut pairs: Vec<(String, Vec<u8>)> = Vec::new();
     let mut add = |part: &str, key: &str, bytes: &[u8]| {
-        if key.is_empty()
-            || !key
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
-        {
-            return Err(failed(part, format!("'{key}' is not a valid key")));
+        if key.is_empty() {
+            return Err(failed(part, "a key is empty".to_owned()));
         }
         if pairs.iter().any(|(known, _)| known == key) {
             return Err(failed(part, format!("key '{key}' is given twice")));
@@ -130,7 +126,7 @@ fn object(made: Made, generator: &Generator, options: &GeneratorOptions, pairs: 
         };
         object["type"] = kind.into();
     }
-    if !data.is_empty() {
+    if !data.is_empty() || made == Made::Secret {
         object["data"] = Value::Object(data);
     }
     if !binary.is_empty() {

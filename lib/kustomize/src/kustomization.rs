@@ -160,7 +160,7 @@ pub(crate) struct LegacySortOptions {
 impl Kustomization {
     /// Reads a kustomization file.
     pub(crate) fn read(file: &str, text: &str) -> Result<Self, Error> {
-        let mut value = goyaml::parse_with(goyaml::Dialect::V3, text).map_err(|e| Error::file(file, e.to_string()))?;
+        let mut value = goyaml::parse_with(goyaml::Dialect::V2, text).map_err(|e| Error::file(file, e.to_string()))?;
         // An empty file is a kustomization without fields, which has nothing to build.
         if value.is_null() {
             return Err(Error::file(file, "kustomization.yaml is empty"));

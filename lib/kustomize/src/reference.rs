@@ -103,9 +103,10 @@ impl Referrer {
 
 /// Updates the reference in one field of `holder`.
 fn point(holder: &mut Value, field: &str, kind: &str, referrer: &Referrer, candidates: &[Called]) {
-    // A reference that says its kind means that kind.
+    // A reference that says its kind means that kind; subjects are renamed whatever they say, as the reference does.
     if let Some(said) = holder.get("kind").and_then(Value::as_str)
         && said != kind
+        && kind != "ServiceAccount"
     {
         return;
     }

@@ -47,14 +47,6 @@ impl Resource {
         text.split_once('/').unwrap_or(("", text))
     }
 
-    /// Original name and namespace.
-    pub(crate) fn original(&self) -> (&str, &str) {
-        match self.former.first() {
-            Some((name, namespace)) => (name, namespace),
-            None => (self.name(), self.namespace()),
-        }
-    }
-
     /// All names and namespaces, the present ones last.
     pub(crate) fn identities(&self) -> impl Iterator<Item = (&str, &str)> {
         let former = self
