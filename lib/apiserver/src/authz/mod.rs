@@ -9,6 +9,7 @@
 //! answered and not stored, and [`Rbac::check_write`] for every create and update (patch, apply) of the four kinds of
 //! the RBAC group, with the object as it will be stored.
 
+mod binding;
 mod default;
 mod escalation;
 mod index;

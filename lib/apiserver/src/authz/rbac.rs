@@ -1,5 +1,6 @@
 //! The authorizer: the index behind a lock, fed by the store's events before each question.
 
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use futures::FutureExt;
@@ -7,12 +8,16 @@ use serde_json::Value;
 
 use crate::access::{Attributes, Authorizer, Decision, User};
 use crate::authz::MASTERS;
-use crate::authz::index::{Binding, Index, PREFIX, Place, Subject, SubjectKind};
+use crate::authz::binding::{Binding, PREFIX, Place, Subject, SubjectKind};
+use crate::authz::index::{About, Index};
 use crate::authz::rule::Rule;
 use crate::store::{Error, Event, Scan, Store, Subscription};
 
 /// Entries read at once while the index is built.
 const PAGE: usize = 1000;
+
+/// Missing roles that a refusal lists.
+const SHOWN: usize = 10;
 
 /// Decides by the roles and bindings of a store.
 pub struct Rbac {
@@ -31,7 +36,7 @@ struct Feed {
 pub(super) struct Grant {
     pub(super) binding: Arc<Binding>,
     pub(super) rules: Option<Arc<[Rule]>>,
-    subject: Option<Subject>,
+    subject: Subject,
 }
 
 impl Rbac {
@@ -48,33 +53,14 @@ impl Rbac {
         })
     }
 
-    /// What the caller was granted in a namespace (empty: cluster scope): the cluster's bindings, then the namespace's.
+    /// Everything the caller was granted in a namespace (empty: cluster scope): the cluster's bindings, then the
+    /// namespace's. Not for every request: some accounts have very many.
     pub(super) fn grants(&self, user: &User, namespace: &str) -> Vec<Grant> {
-        let index = self.current();
         let mut grants = Vec::new();
-        let mut scopes = vec![""];
-        if !namespace.is_empty() {
-            scopes.push(namespace);
-        }
-        for scope in scopes {
-            let users = std::iter::once((SubjectKind::User, &user.name));
-            let groups = user.groups.iter().map(|group| (SubjectKind::Group, group));
-            for (kind, name) in users.chain(groups) {
-                for binding in index.bindings(scope, kind, name) {
-                    let subject = binding
-                        .subjects
-                        .iter()
-                        .find(|subject| subject.matches().is_some_and(|(k, n)| k == kind && n == *name))
-                        .cloned();
-                    let rules = index.rules(binding.role_namespace(), &binding.role.name).cloned();
-                    grants.push(Grant {
-                        binding: Arc::clone(binding),
-                        rules,
-                        subject,
-                    });
-                }
-            }
-        }
+        visit(&self.current(), user, namespace, About::Everything, |grant| {
+            grants.push(grant);
+            ControlFlow::Continue(())
+        });
         grants
     }
 
@@ -130,6 +116,32 @@ impl Rbac {
     }
 }
 
+/// Shows the bindings that name the caller, until told to stop.
+fn visit(index: &Index, user: &User, namespace: &str, about: About<'_>, mut see: impl FnMut(Grant) -> ControlFlow<()>) {
+    let scopes = if namespace.is_empty() {
+        &[""][..]
+    } else {
+        &["", namespace]
+    };
+    for scope in scopes {
+        let users = std::iter::once((SubjectKind::User, &user.name));
+        let groups = user.groups.iter().map(|group| (SubjectKind::Group, group));
+        for (kind, name) in users.chain(groups) {
+            for (binding, subject) in index.bindings(scope, kind, name, about) {
+                let rules = index.rules(binding.role_namespace(), &binding.role.name).cloned();
+                let grant = Grant {
+                    binding: Arc::clone(binding),
+                    rules,
+                    subject: subject.clone(),
+                };
+                if see(grant).is_break() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
 fn build(store: &Arc<dyn Store>) -> Result<(Index, Feed), Error> {
     // Subscribed first: what is written while scanning comes again as an event.
     let seen = store.history().revision();
@@ -168,22 +180,27 @@ impl Authorizer for Rbac {
                 reason: String::new(),
             };
         }
-        let grants = self.grants(user, &attributes.namespace);
         let mut missing = Vec::new();
-        for grant in &grants {
-            let Some(rules) = &grant.rules else {
-                let role = grant.missing_role();
-                if !missing.contains(&role) {
-                    missing.push(role);
+        let mut allowed = None;
+        let about = About::Object(&attributes.name);
+        visit(&self.current(), user, &attributes.namespace, about, |grant| {
+            match &grant.rules {
+                Some(rules) if rules.iter().any(|rule| rule.allows(attributes)) => {
+                    allowed = Some(format!("RBAC: allowed by {}", grant.text()));
+                    return ControlFlow::Break(());
                 }
-                continue;
-            };
-            if rules.iter().any(|rule| rule.allows(attributes)) {
-                return Decision {
-                    allowed: true,
-                    reason: format!("RBAC: allowed by {}", grant.text()),
-                };
+                Some(_) => {}
+                None => {
+                    let role = grant.missing_role();
+                    if missing.len() < SHOWN && !missing.contains(&role) {
+                        missing.push(role);
+                    }
+                }
             }
+            ControlFlow::Continue(())
+        });
+        if let Some(reason) = allowed {
+            return Decision { allowed: true, reason };
         }
         let reason = match missing.as_slice() {
             [] => String::new(),
@@ -215,7 +232,7 @@ impl Grant {
         } else {
             format!("RoleBinding {:?}", format!("{name}/{namespace}"))
         };
-        let subject = self.subject.as_ref().map(Subject::text).unwrap_or_default();
+        let subject = self.subject.text();
         format!("{binding} of {} {:?} to {subject}", role.kind, role.name)
     }
 }

@@ -190,6 +190,57 @@ fn rights_are_rebuilt_when_more_happened_than_the_history_keeps() {
 }
 
 #[test]
+fn rights_to_single_objects_are_found_among_very_many() {
+    let world = World::new();
+    let sa = user("system:serviceaccount:a:sa", &[]);
+    let named =
+        |name: &str| json!([{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"], "resourceNames": [name]}]);
+    // Some bindings come before their roles, some after.
+    for number in 0..300 {
+        let name = format!("c-{number}");
+        if number % 2 == 0 {
+            world.role("a", &name, named(&name));
+        }
+        world.bind("a", &name, "Role", &name, account());
+        if number % 2 == 1 {
+            world.role("a", &name, named(&name));
+        }
+    }
+    for number in 0..300 {
+        assert!(world.asks(&sa, &format!("get -/secrets a c-{number}")).0, "{number}");
+    }
+    for request in [
+        "get -/secrets a c-300",
+        "list -/secrets a",
+        "get -/secrets c c-1",
+        "get -/configmaps a c-1",
+    ] {
+        assert_eq!(world.asks(&sa, request), (false, String::new()), "{request}");
+    }
+    assert_eq!(world.rbac.grants(&sa, "a").len(), 300);
+
+    world.role("a", "c-7", named("other"));
+    assert!(!world.asks(&sa, "get -/secrets a c-7").0);
+    assert!(world.asks(&sa, "get -/secrets a other").0);
+    world.role(
+        "a",
+        "c-7",
+        json!([{"apiGroups": [""], "resources": ["secrets"], "verbs": ["list"]}]),
+    );
+    assert!(world.asks(&sa, "list -/secrets a").0);
+    assert!(!world.asks(&sa, "get -/secrets a other").0);
+    world.put("roles/a/c-7", None);
+    let (allowed, reason) = world.asks(&sa, "list -/secrets a");
+    assert!(!allowed);
+    assert_eq!(reason, "RBAC: role.rbac.authorization.k8s.io \"c-7\" not found");
+    world.role("a", "c-7", named("c-7"));
+    assert!(world.asks(&sa, "get -/secrets a c-7").0);
+    world.put("rolebindings/a/c-7", None);
+    assert!(!world.asks(&sa, "get -/secrets a c-7").0);
+    assert_eq!(world.rbac.grants(&sa, "a").len(), 299);
+}
+
+#[test]
 fn subresources_are_rights_of_their_own() {
     let world = World::new();
     let bob = user("bob", &[]);

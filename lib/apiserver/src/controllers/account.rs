@@ -44,8 +44,12 @@ pub(super) async fn defaults(context: &Context, name: &str) -> Result<Outcome, E
     }
     let account = format!("{path}/serviceaccounts");
     if optional(context.api.get(&format!("{account}/{ACCOUNT}"), OBJECT).await)?.is_none() {
-        create(context, &account, &json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": ACCOUNT}}))
-            .await?;
+        create(
+            context,
+            &account,
+            &json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": ACCOUNT}}),
+        )
+        .await?;
     }
     let wanted = json!({"ca.crt": context.authority});
     let maps = format!("{path}/configmaps");

@@ -85,7 +85,9 @@ fn selects(selector: &Value, labels: &BTreeMap<String, String>) -> bool {
 impl Role {
     fn parse(object: &Value) -> Self {
         let labels = object.pointer("/metadata/labels").and_then(Value::as_object);
-        let selectors = object.pointer("/aggregationRule/clusterRoleSelectors").and_then(Value::as_array);
+        let selectors = object
+            .pointer("/aggregationRule/clusterRoleSelectors")
+            .and_then(Value::as_array);
         Self {
             labels: labels
                 .into_iter()

@@ -76,7 +76,9 @@ impl Api {
         S: Service<Request<Full<Bytes>>, Response = Response<Body>, Error = Infallible> + Clone + Send + Sync + 'static,
         S::Future: Send + 'static,
     {
-        Self { service: BoxCloneSyncService::new(service) }
+        Self {
+            service: BoxCloneSyncService::new(service),
+        }
     }
 
     pub(crate) async fn get(&self, path: &str, accept: &str) -> Result<Value, Error> {
@@ -103,7 +105,10 @@ impl Api {
     pub(crate) async fn watch(&self, path: &str, accept: &str) -> Result<Stream, Error> {
         let response = self.send(Method::GET, path, accept, OBJECT, None).await?;
         let code = response.status().as_u16();
-        let mut stream = Stream { body: response.into_body(), buffer: BytesMut::new() };
+        let mut stream = Stream {
+            body: response.into_body(),
+            buffer: BytesMut::new(),
+        };
         if code == 200 {
             return Ok(stream);
         }
@@ -125,7 +130,11 @@ impl Api {
             Ok(collected) => collected.to_bytes(),
             Err(never) => match never {},
         };
-        if (200..300).contains(&code) { serde_json::from_slice(&bytes).map_err(Error::Answer) } else { Err(refused(code, &bytes)) }
+        if (200..300).contains(&code) {
+            serde_json::from_slice(&bytes).map_err(Error::Answer)
+        } else {
+            Err(refused(code, &bytes))
+        }
     }
 
     async fn send(
@@ -136,7 +145,10 @@ impl Api {
         content: &str,
         body: Option<&Value>,
     ) -> Result<Response<Body>, Error> {
-        let mut request = Request::builder().method(method).uri(path).header(header::ACCEPT, accept);
+        let mut request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(header::ACCEPT, accept);
         let bytes = match body {
             Some(body) => {
                 request = request.header(header::CONTENT_TYPE, content);
@@ -161,7 +173,11 @@ impl std::fmt::Debug for Api {
 fn refused(code: u16, bytes: &[u8]) -> Error {
     let status: Value = serde_json::from_slice(bytes).unwrap_or_default();
     let text = |field: &str| status.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
-    Error::Refused { code, reason: text("reason"), message: text("message") }
+    Error::Refused {
+        code,
+        reason: text("reason"),
+        message: text("message"),
+    }
 }
 
 /// The events of a watch.

@@ -19,12 +19,20 @@ pub(crate) async fn resources(api: &Api) -> Result<Vec<Resource>, Error> {
         if name == "events.k8s.io" {
             continue;
         }
-        let preferred = group.pointer("/preferredVersion/version").and_then(Value::as_str).unwrap_or_default();
+        let preferred = group
+            .pointer("/preferredVersion/version")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         let versions = list(group, "versions").iter().map(|version| text(version, "version"));
         let mut versions: Vec<&str> = std::iter::once(preferred).chain(versions).collect();
         versions.dedup();
         for version in versions {
-            add(&mut found, name, version, &api.get(&format!("/apis/{name}/{version}"), OBJECT).await?);
+            add(
+                &mut found,
+                name,
+                version,
+                &api.get(&format!("/apis/{name}/{version}"), OBJECT).await?,
+            );
         }
     }
     Ok(found)
@@ -50,7 +58,11 @@ fn add(found: &mut Vec<Resource>, group: &str, version: &str, document: &Value) 
 }
 
 fn list<'a>(value: &'a Value, field: &str) -> &'a [Value] {
-    value.get(field).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+    value
+        .get(field)
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default()
 }
 
 fn text<'a>(value: &'a Value, field: &str) -> &'a str {

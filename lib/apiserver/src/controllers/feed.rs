@@ -66,14 +66,23 @@ async fn list(
     let path = resource.path("");
     let mut token = String::new();
     loop {
-        let mut page = api.get(&format!("{path}?limit={PAGE}&continue={}", encoded(&token)), form.list).await?;
-        let items = page.get_mut("items").and_then(Value::as_array_mut).map(std::mem::take).unwrap_or_default();
+        let mut page = api
+            .get(&format!("{path}?limit={PAGE}&continue={}", encoded(&token)), form.list)
+            .await?;
+        let items = page
+            .get_mut("items")
+            .and_then(Value::as_array_mut)
+            .map(std::mem::take)
+            .unwrap_or_default();
         for item in items {
             if changes.send(Change::Present(Arc::clone(resource), item)).await.is_err() {
                 return Ok(None);
             }
         }
-        page.pointer("/metadata/continue").and_then(Value::as_str).unwrap_or_default().clone_into(&mut token);
+        page.pointer("/metadata/continue")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .clone_into(&mut token);
         if token.is_empty() {
             let version = Meta(&page).resource_version().to_owned();
             let _ = changes.send(Change::Listed(Arc::clone(resource))).await;
@@ -108,7 +117,9 @@ async fn watch(
             event = stream.next() => event,
             () = changes.closed() => None,
         };
-        let Some(mut event) = event else { return Ok(Some(version)) };
+        let Some(mut event) = event else {
+            return Ok(Some(version));
+        };
         let object = event.get_mut("object").map(Value::take).unwrap_or_default();
         let change = match event.get("type").and_then(Value::as_str).unwrap_or_default() {
             "ADDED" | "MODIFIED" => Change::Present(Arc::clone(resource), object),

@@ -19,8 +19,9 @@ pub(super) fn observe(state: &mut State, change: &Change, due: &mut Vec<Work>) {
         Change::Present(resource, object) => {
             let meta = Meta(object);
             let key = key(resource, meta);
-            if state.graph.set(key.clone(), &meta.owners()) {
+            if let Some(waiting) = state.graph.set(key.clone(), &meta.owners()) {
                 due.push(Work::Check(key.clone()));
+                due.extend(waiting.into_iter().map(Work::Foreground));
             }
             if meta.deleting() {
                 let finalizers = meta.finalizers();

@@ -1,6 +1,6 @@
 //! Who depends on whom: dependents by their owner's uid. Holds only objects that name an owner.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
@@ -15,10 +15,16 @@ impl Uid {
     /// Uids of the usual form are taken as they are; whatever else clients put into references is hashed.
     pub(crate) fn of(text: &str) -> Self {
         let digits: String = text.chars().filter(|char| *char != '-').collect();
-        let number = if digits.len() == 32 { u128::from_str_radix(&digits, 16).ok() } else { None };
+        let number = if digits.len() == 32 {
+            u128::from_str_radix(&digits, 16).ok()
+        } else {
+            None
+        };
         Self(number.unwrap_or_else(|| {
             let hash = Sha256::digest(text.as_bytes());
-            hash.iter().take(16).fold(0, |number, byte| number << 8 | u128::from(*byte))
+            hash.iter()
+                .take(16)
+                .fold(0, |number, byte| number << 8 | u128::from(*byte))
         }))
     }
 }
@@ -33,40 +39,44 @@ struct Edge {
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
     edges: HashMap<Arc<Key>, Box<[Edge]>>,
-    dependents: HashMap<Uid, Vec<Arc<Key>>>,
+    dependents: HashMap<Uid, HashSet<Arc<Key>>>,
     /// Objects that wait for their dependents to go.
     waiting: HashMap<Uid, Key>,
 }
 
 impl Graph {
-    /// Takes over an object's owners; whether they are others than before.
-    pub(crate) fn set(&mut self, key: Key, owners: &[Owner]) -> bool {
-        let edges: Box<[Edge]> =
-            owners.iter().map(|owner| Edge { owner: Uid::of(&owner.uid), blocks: owner.blocks }).collect();
+    /// Takes over an object's owners. If they are others than before, gives the former ones that wait for it.
+    pub(crate) fn set(&mut self, key: Key, owners: &[Owner]) -> Option<Vec<Key>> {
+        let edges: Box<[Edge]> = owners
+            .iter()
+            .map(|owner| Edge {
+                owner: Uid::of(&owner.uid),
+                blocks: owner.blocks,
+            })
+            .collect();
         if self.edges.get(&key).map_or(edges.is_empty(), |known| *known == edges) {
-            return false;
+            return None;
         }
-        self.remove(&key);
+        let waiting = self.remove(&key);
         if !edges.is_empty() {
             let key = Arc::new(key);
             for edge in &edges {
-                let list = self.dependents.entry(edge.owner).or_default();
-                if !list.contains(&key) {
-                    list.push(Arc::clone(&key));
-                }
+                self.dependents.entry(edge.owner).or_default().insert(Arc::clone(&key));
             }
             self.edges.insert(key, edges);
         }
-        true
+        Some(waiting)
     }
 
     /// Forgets an object; gives the owners that wait for it.
     pub(crate) fn remove(&mut self, key: &Key) -> Vec<Key> {
-        let Some(edges) = self.edges.remove(key) else { return Vec::new() };
+        let Some(edges) = self.edges.remove(key) else {
+            return Vec::new();
+        };
         let mut waiting = Vec::new();
         for edge in &edges {
             if let Some(list) = self.dependents.get_mut(&edge.owner) {
-                list.retain(|other| **other != *key);
+                list.remove(key);
                 if list.is_empty() {
                     self.dependents.remove(&edge.owner);
                 }
@@ -78,14 +88,21 @@ impl Graph {
 
     /// The objects that name an owner.
     pub(crate) fn dependents(&self, owner: Uid) -> Vec<Key> {
-        self.dependents.get(&owner).into_iter().flatten().map(|key| (**key).clone()).collect()
+        self.dependents
+            .get(&owner)
+            .into_iter()
+            .flatten()
+            .map(|key| (**key).clone())
+            .collect()
     }
 
     /// Those of them that must go first when the owner is deleted in the foreground.
     pub(crate) fn blocking(&self, owner: Uid) -> Vec<Key> {
         let mut all = self.dependents(owner);
         all.retain(|key| {
-            self.edges.get(key).is_some_and(|edges| edges.iter().any(|edge| edge.owner == owner && edge.blocks))
+            self.edges
+                .get(key)
+                .is_some_and(|edges| edges.iter().any(|edge| edge.owner == owner && edge.blocks))
         });
         all
     }

@@ -50,8 +50,13 @@ pub(super) async fn empty(context: &Context, name: &str) -> Result<Outcome, Erro
     if !Meta(&namespace).deleting() || !finalizers(&namespace).contains(&FINALIZER) {
         return Ok(Outcome::Done);
     }
-    let resources: Vec<Arc<Resource>> =
-        context.state().resources.values().filter(|resource| resource.namespaced).cloned().collect();
+    let resources: Vec<Arc<Resource>> = context
+        .state()
+        .resources
+        .values()
+        .filter(|resource| resource.namespaced)
+        .cloned()
+        .collect();
     let mut remains = Remains::default();
     for resource in &resources {
         sweep(context, resource, name, &mut remains).await?;
@@ -59,7 +64,11 @@ pub(super) async fn empty(context: &Context, name: &str) -> Result<Outcome, Erro
     if remains.objects.is_empty() && remains.failures.is_empty() {
         return finalize(context, &path, namespace).await;
     }
-    let conditions = conditions(&namespace, &remains, &context.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
+    let conditions = conditions(
+        &namespace,
+        &remains,
+        &context.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+    );
     if namespace.pointer("/status/conditions") != Some(&conditions) {
         let patch = json!({
             "metadata": {"uid": Meta(&namespace).uid(), "resourceVersion": Meta(&namespace).resource_version()},
@@ -100,27 +109,40 @@ async fn sweep(context: &Context, resource: &Resource, name: &str, remains: &mut
 }
 
 async fn finalize(context: &Context, path: &str, mut namespace: Value) -> Result<Outcome, Error> {
-    let left: Vec<Value> =
-        finalizers(&namespace).into_iter().filter(|other| *other != FINALIZER).map(Value::from).collect();
+    let left: Vec<Value> = finalizers(&namespace)
+        .into_iter()
+        .filter(|other| *other != FINALIZER)
+        .map(Value::from)
+        .collect();
     namespace["spec"]["finalizers"] = left.into();
     optional(context.api.replace(&format!("{path}/finalize"), &namespace).await)?;
     Ok(Outcome::Done)
 }
 
 fn finalizers(namespace: &Value) -> Vec<&str> {
-    let list = namespace.pointer("/spec/finalizers").and_then(Value::as_array).map(Vec::as_slice);
+    let list = namespace
+        .pointer("/spec/finalizers")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice);
     list.unwrap_or_default().iter().filter_map(Value::as_str).collect()
 }
 
 /// The conditions that tell what remains; times of those that did not change stay.
 fn conditions(namespace: &Value, remains: &Remains, now: &str) -> Value {
     let counted = |counts: &BTreeMap<String, usize>, word: &str| {
-        let parts: Vec<String> =
-            counts.iter().map(|(what, count)| format!("{what} {word} {count} resource instances")).collect();
+        let parts: Vec<String> = counts
+            .iter()
+            .map(|(what, count)| format!("{what} {word} {count} resource instances"))
+            .collect();
         parts.join(", ")
     };
     let mut list = vec![
-        ("NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered", "All resources successfully discovered".to_owned()),
+        (
+            "NamespaceDeletionDiscoveryFailure",
+            false,
+            "ResourcesDiscovered",
+            "All resources successfully discovered".to_owned(),
+        ),
         (
             "NamespaceDeletionGroupVersionParsingFailure",
             false,
@@ -130,31 +152,63 @@ fn conditions(namespace: &Value, remains: &Remains, now: &str) -> Value {
     ];
     list.push(if remains.failures.is_empty() {
         let text = "All content successfully deleted, may be waiting on finalization";
-        ("NamespaceDeletionContentFailure", false, "ContentDeleted", text.to_owned())
+        (
+            "NamespaceDeletionContentFailure",
+            false,
+            "ContentDeleted",
+            text.to_owned(),
+        )
     } else {
-        let text = format!("Failed to delete all resource types, {} remaining: {}", remains.failures.len(), remains.failures.join(", "));
+        let text = format!(
+            "Failed to delete all resource types, {} remaining: {}",
+            remains.failures.len(),
+            remains.failures.join(", ")
+        );
         ("NamespaceDeletionContentFailure", true, "ContentDeletionFailed", text)
     });
     list.push(if remains.objects.is_empty() {
-        ("NamespaceContentRemaining", false, "ContentRemoved", "All content successfully removed".to_owned())
+        (
+            "NamespaceContentRemaining",
+            false,
+            "ContentRemoved",
+            "All content successfully removed".to_owned(),
+        )
     } else {
         let text = format!("Some resources are remaining: {}", counted(&remains.objects, "has"));
         ("NamespaceContentRemaining", true, "SomeResourcesRemain", text)
     });
     list.push(if remains.finalizers.is_empty() {
         let text = "All content-preserving finalizers finished";
-        ("NamespaceFinalizersRemaining", false, "ContentHasNoFinalizers", text.to_owned())
+        (
+            "NamespaceFinalizersRemaining",
+            false,
+            "ContentHasNoFinalizers",
+            text.to_owned(),
+        )
     } else {
-        let text = format!("Some content in the namespace has finalizers remaining: {}", counted(&remains.finalizers, "in"));
+        let text = format!(
+            "Some content in the namespace has finalizers remaining: {}",
+            counted(&remains.finalizers, "in")
+        );
         ("NamespaceFinalizersRemaining", true, "SomeFinalizersRemain", text)
     });
-    list.into_iter().map(|(kind, holds, reason, message)| condition(namespace, kind, holds, reason, &message, now)).collect()
+    list.into_iter()
+        .map(|(kind, holds, reason, message)| condition(namespace, kind, holds, reason, &message, now))
+        .collect()
 }
 
 fn condition(namespace: &Value, kind: &str, holds: bool, reason: &str, message: &str, now: &str) -> Value {
     let status = if holds { "True" } else { "False" };
-    let known = namespace.pointer("/status/conditions").and_then(Value::as_array).map(Vec::as_slice);
-    let known = known.unwrap_or_default().iter().find(|known| known["type"] == kind && known["status"] == status);
-    let time = known.and_then(|known| known["lastTransitionTime"].as_str()).unwrap_or(now);
+    let known = namespace
+        .pointer("/status/conditions")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice);
+    let known = known
+        .unwrap_or_default()
+        .iter()
+        .find(|known| known["type"] == kind && known["status"] == status);
+    let time = known
+        .and_then(|known| known["lastTransitionTime"].as_str())
+        .unwrap_or(now);
     json!({"type": kind, "status": status, "lastTransitionTime": time, "reason": reason, "message": message})
 }

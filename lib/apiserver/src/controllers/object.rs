@@ -108,12 +108,20 @@ impl<'a> Meta<'a> {
     }
 
     pub(crate) fn finalizers(self) -> Vec<&'a str> {
-        let list = self.field("finalizers").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let list = self
+            .field("finalizers")
+            .and_then(Value::as_array)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         list.iter().filter_map(Value::as_str).collect()
     }
 
     pub(crate) fn owners(self) -> Vec<Owner> {
-        let list = self.field("ownerReferences").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let list = self
+            .field("ownerReferences")
+            .and_then(Value::as_array)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         let text = |owner: &Value, field: &str| owner.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
         list.iter()
             .map(|owner| Owner {
@@ -121,7 +129,10 @@ impl<'a> Meta<'a> {
                 kind: text(owner, "kind"),
                 name: text(owner, "name"),
                 uid: text(owner, "uid"),
-                blocks: owner.get("blockOwnerDeletion").and_then(Value::as_bool).unwrap_or_default(),
+                blocks: owner
+                    .get("blockOwnerDeletion")
+                    .and_then(Value::as_bool)
+                    .unwrap_or_default(),
             })
             .collect()
     }

@@ -37,7 +37,9 @@ struct State<T> {
 
 impl<T> Clone for Queue<T> {
     fn clone(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared) }
+        Self {
+            shared: Arc::clone(&self.shared),
+        }
     }
 }
 
@@ -51,7 +53,12 @@ impl<T: Clone + Eq + Hash> Queue<T> {
             later: BTreeMap::new(),
             added: 0,
         };
-        Self { shared: Arc::new(Shared { state: Mutex::new(state), changed: Notify::new() }) }
+        Self {
+            shared: Arc::new(Shared {
+                state: Mutex::new(state),
+                changed: Notify::new(),
+            }),
+        }
     }
 
     /// Makes a piece of work due.

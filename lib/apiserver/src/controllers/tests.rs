@@ -141,6 +141,20 @@ async fn a_foreground_deletion_waits_for_blocking_dependents() {
 }
 
 #[tokio::test]
+async fn a_foreground_deletion_ends_when_dependents_let_go_of_the_owner() {
+    let world = House::new().await;
+    let a = world.owned("a", &[]).await;
+    let b = world.owned("b", &[]).await;
+    world.owned("child", &[("a", &a, true), ("b", &b, true)]).await;
+    world.owned("lost", &[("x", "x", false)]).await;
+    world.gone(MAPS, "lost").await;
+    world.delete(&format!("{MAPS}/a"), "Foreground").await;
+    world.gone(MAPS, "a").await;
+    let child = world.api.get(&format!("{MAPS}/child"), OBJECT).await.unwrap();
+    assert_eq!(child.pointer("/metadata/ownerReferences/0/name"), Some(&json!("b")));
+}
+
+#[tokio::test]
 async fn an_orphaning_deletion_leaves_dependents_without_reference() {
     let world = House::new().await;
     let a = world.owned("a", &[]).await;

@@ -42,12 +42,21 @@ pub(super) fn observe(state: &mut State, change: &Change, due: &mut Vec<Work>) {
         Change::Gone(resource, object) if resource.is_core("serviceaccounts") => {
             let meta = Meta(object);
             let secrets = state.token_secrets.get(&(meta.namespace().into(), meta.name().into()));
-            due.extend(secrets.into_iter().flatten().map(|secret| Work::Token(meta.namespace().into(), secret.clone())));
+            due.extend(
+                secrets
+                    .into_iter()
+                    .flatten()
+                    .map(|secret| Work::Token(meta.namespace().into(), secret.clone())),
+            );
         }
         // Accounts may have gone unseen.
         Change::Listed(resource) if resource.is_core("serviceaccounts") => {
             for ((namespace, _), secrets) in &state.token_secrets {
-                due.extend(secrets.iter().map(|secret| Work::Token(namespace.clone(), secret.clone())));
+                due.extend(
+                    secrets
+                        .iter()
+                        .map(|secret| Work::Token(namespace.clone(), secret.clone())),
+                );
             }
         }
         _ => {}
@@ -56,16 +65,25 @@ pub(super) fn observe(state: &mut State, change: &Change, due: &mut Vec<Work>) {
 
 pub(super) async fn fill(context: &Context, namespace: &str, name: &str) -> Result<Outcome, Error> {
     let path = format!("/api/v1/namespaces/{namespace}/secrets/{name}");
-    let Some(mut secret) = optional(context.api.get(&path, OBJECT).await)? else { return Ok(Outcome::Done) };
+    let Some(mut secret) = optional(context.api.get(&path, OBJECT).await)? else {
+        return Ok(Outcome::Done);
+    };
     let meta = Meta(&secret);
-    let Some(account_name) = meta.annotation(NAME).map(str::to_owned) else { return Ok(Outcome::Done) };
+    let Some(account_name) = meta.annotation(NAME).map(str::to_owned) else {
+        return Ok(Outcome::Done);
+    };
     if secret.get("type").and_then(Value::as_str) != Some(TYPE) || meta.deleting() {
         return Ok(Outcome::Done);
     }
     let account = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{account_name}");
     let account = optional(context.api.get(&account, METADATA).await)?;
-    let uid = account.as_ref().map(|account| Meta(account).uid().to_owned()).unwrap_or_default();
-    let another = meta.annotation(UID).is_some_and(|wanted| !wanted.is_empty() && wanted != uid);
+    let uid = account
+        .as_ref()
+        .map(|account| Meta(account).uid().to_owned())
+        .unwrap_or_default();
+    let another = meta
+        .annotation(UID)
+        .is_some_and(|wanted| !wanted.is_empty() && wanted != uid);
     if uid.is_empty() || another {
         let options = json!({
             "apiVersion": "v1", "kind": "DeleteOptions",
@@ -74,9 +92,21 @@ pub(super) async fn fill(context: &Context, namespace: &str, name: &str) -> Resu
         optional(context.api.delete(&path, &options).await)?;
         return Ok(Outcome::Done);
     }
-    let held = |field: &str| secret.pointer(&format!("/data/{field}")).and_then(Value::as_str).unwrap_or_default();
+    let held = |field: &str| {
+        secret
+            .pointer(&format!("/data/{field}"))
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
     let token = if held("token").is_empty() {
-        match context.tokens.issue_legacy(namespace, ObjectRef { name: account_name, uid: uid.clone() }, name) {
+        match context.tokens.issue_legacy(
+            namespace,
+            ObjectRef {
+                name: account_name,
+                uid: uid.clone(),
+            },
+            name,
+        ) {
             Ok(token) => STANDARD.encode(token),
             Err(error) => {
                 tracing::error!(error = %error, "cannot sign tokens");

@@ -18,7 +18,11 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn new() -> Self {
-        let server = Server::start(Options::default()).await.unwrap();
+        Self::with(Options::default()).await
+    }
+
+    pub(crate) async fn with(options: Options) -> Self {
+        let server = Server::start(options).await.unwrap();
         let api = Api::new(server.service(User::admin()));
         let world = Self { api, _server: server };
         world

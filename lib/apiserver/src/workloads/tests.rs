@@ -14,7 +14,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::{Detail, FAIL, Simulator, Workloads};
 use crate::controllers::api::OBJECT;
 use crate::controllers::world::World;
-use crate::options::SystemClock;
+use crate::options::{Options, SystemClock};
 
 struct Cluster {
     world: World,
@@ -291,4 +291,37 @@ async fn with_pods_the_reason_of_a_failure_shows_in_the_pod() {
         .await
         .unwrap();
     cluster.until(DAEMONS, "w", has(&[("/numberReady", "1")])).await;
+}
+
+#[tokio::test]
+async fn a_deleted_deployment_takes_its_pods_along() {
+    let workloads = Workloads {
+        delay: Duration::ZERO,
+        detail: Detail::Pods,
+    };
+    let world = World::with(Options {
+        controllers: true,
+        workloads: Some(workloads),
+        ..Options::default()
+    })
+    .await;
+    world
+        .create(DEPLOYMENTS, workload("apps/v1", "Deployment", json!({"replicas": 2})))
+        .await;
+    world.until(DEPLOYMENTS, "w", has(&[("/readyReplicas", "2")])).await;
+    let pods = world.api.get(PODS, OBJECT).await.unwrap();
+    let names: Vec<&str> = pods["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|pod| pod["metadata"]["name"].as_str())
+        .collect();
+    assert_eq!(names.len(), 2);
+    world.delete(&format!("{DEPLOYMENTS}/w"), "Foreground").await;
+    for name in names {
+        world.gone(PODS, name).await;
+    }
+    world.gone(DEPLOYMENTS, "w").await;
+    world.delete("/api/v1/namespaces/n", "Background").await;
+    world.gone("/api/v1/namespaces", "n").await;
 }
