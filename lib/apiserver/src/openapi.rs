@@ -1,11 +1,20 @@
 //! OpenAPI v3 documents, as far as clients need them to write: which kinds can be patched and with which parameters.
 //!
-//! Schemas are those of custom resources only; kubectl falls back to what it knows for built-in kinds.
+//! Schemas are those of the built-in types without their descriptions, and those of custom resources.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::registry::{Registry, Resource};
+
+/// The version of Kubernetes that is spoken.
+const VERSION: &str = "v1.36.3";
+
+/// Where the descriptions are that the schemas here leave out.
+const REFERENCE: &str = "see https://kubernetes.io/docs/reference/kubernetes-api/";
 
 /// Parameters of a patch.
 const PATCH: &[&str] = &["dryRun", "fieldManager", "fieldValidation", "force"];
@@ -21,10 +30,7 @@ pub(crate) fn index(registry: &Registry) -> Value {
         if paths.contains_key(&path) {
             continue;
         }
-        let Some(document) = document(registry, &resource.group, &resource.version) else {
-            continue;
-        };
-        let hash = hex::encode_upper(Sha256::digest(document.to_string()));
+        let hash = hex::encode_upper(Sha256::digest(identity(registry, resource)));
         paths.insert(
             path.clone(),
             json!({"serverRelativeURL": format!("/openapi/v3/{path}?hash={hash}")}),
@@ -36,7 +42,10 @@ pub(crate) fn index(registry: &Registry) -> Value {
 /// The document of one version of a group; none if it is not served.
 pub(crate) fn document(registry: &Registry, group: &str, version: &str) -> Option<Value> {
     let mut paths = Map::new();
-    let mut schemas = Map::new();
+    let native = registry
+        .resources()
+        .any(|resource| resource.group == group && resource.custom.is_none());
+    let mut schemas = if native { builtin(group, version) } else { Map::new() };
     for resource in registry
         .resources()
         .filter(|resource| resource.group == group && resource.version == version)
@@ -47,9 +56,42 @@ pub(crate) fn document(registry: &Registry, group: &str, version: &str) -> Optio
         return None;
     }
     Some(json!({
-        "openapi": "3.0.0", "info": {"title": "Kubernetes", "version": "v1.36.3"},
+        "openapi": "3.0.0", "info": {"title": "Kubernetes", "version": VERSION},
         "paths": paths, "components": {"schemas": schemas},
     }))
+}
+
+/// What changes when the document of a resource's version changes.
+fn identity(registry: &Registry, resource: &Resource) -> String {
+    let mut text = format!("{VERSION} {}", resource.api_version());
+    let same = |other: &&std::sync::Arc<Resource>| other.group == resource.group && other.version == resource.version;
+    for custom in registry
+        .resources()
+        .filter(same)
+        .filter_map(|other| other.custom.as_ref())
+    {
+        text.push_str(&custom.version.to_string());
+        text.push_str(&custom.definition["spec"]["names"].to_string());
+    }
+    text
+}
+
+/// Schemas of the built-in types that a version uses; made once.
+fn builtin(group: &str, version: &str) -> Map<String, Value> {
+    static KNOWN: Mutex<BTreeMap<(String, String), Map<String, Value>>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let key = (group.to_owned(), version.to_owned());
+    known
+        .entry(key)
+        .or_insert_with(|| {
+            let mut schemas = kubeschema::openapi::schemas(group, version);
+            for (name, schema) in &mut schemas {
+                let kind = name.rsplit('.').next().unwrap_or_default();
+                schema["description"] = format!("{kind}: {REFERENCE}").into();
+            }
+            schemas
+        })
+        .clone()
 }
 
 fn root(resource: &Resource) -> String {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use kubeschema::strict::Scan;
 use serde_json::Value;
 
 use super::intake::Given;
@@ -50,14 +51,14 @@ pub(super) async fn make(
 ) -> Result<Answer> {
     let Given {
         object: mut given,
-        repeated,
+        scan,
     } = given;
     if !text(&given, "/metadata/resourceVersion").is_empty() {
         return Err(Box::new(Status::bad_request(
             "resourceVersion should not be set on objects to be created",
         )));
     }
-    let warnings = intake::normalise(request, &mut given, &repeated)?;
+    let warnings = intake::normalise(request, &mut given, &scan)?;
     strategy::clear(&request.resource, &mut given);
     let prefix = text(&given, "/metadata/generateName").to_owned();
     let generated = text(&given, "/metadata/name").is_empty() && !prefix.is_empty();
@@ -195,7 +196,7 @@ pub(super) async fn make_applied(
         request,
         Given {
             object,
-            repeated: Vec::new(),
+            scan: Scan::default(),
         },
         Origin::Applied,
         dry_run,

@@ -2,12 +2,13 @@
 //!
 //! Mirrors upstream's decoding: media type, apiVersion and kind, name and namespace against the URL, unknown fields.
 
+use kubeschema::strict::{self, Scan};
 use serde_json::{Map, Value};
 
-use super::{Media, Request, duplicate};
+use super::{Media, Request};
 use crate::object::{metadata_mut, text};
 use crate::registry::Resource;
-use crate::status::{Result, Status};
+use crate::status::{Cause, Result, Status};
 use crate::{apply, defaulting, protobuf};
 
 /// What to do about fields the schema does not know.
@@ -18,28 +19,24 @@ enum Strictness {
     Strict,
 }
 
-/// A decoded body.
+/// A decoded body and what its text tells beyond its value.
+#[derive(Default)]
 pub(super) struct Given {
     pub(super) object: Value,
-    /// Paths of fields that it names twice.
-    pub(super) repeated: Vec<String>,
+    pub(super) scan: Scan,
 }
 
-/// Decodes a body and says which fields it repeats.
+/// Decodes a body.
 ///
 /// # Errors
 /// 415 for other media, 400 for bad text.
 pub(super) fn given(request: &Request) -> Result<Given> {
-    if request.media == Media::Json
-        && let Ok(text) = std::str::from_utf8(&request.body)
-        && let Ok((object, repeated)) = duplicate::parse(text)
-    {
-        return Ok(Given { object, repeated });
-    }
-    Ok(Given {
-        object: parse(request)?,
-        repeated: Vec::new(),
-    })
+    let object = parse(request)?;
+    let scan = match std::str::from_utf8(&request.body) {
+        Ok(text) if request.media == Media::Json => strict::scan(text),
+        _ => Scan::default(),
+    };
+    Ok(Given { object, scan })
 }
 
 /// Decodes JSON, YAML or protobuf.
@@ -107,6 +104,15 @@ pub(super) fn check_kind(request: &Request, object: &mut Value) -> Result<()> {
             resource.api_version()
         ))));
     }
+    if !kind.is_empty() && kind != resource.kind && resource.custom.is_some() {
+        let message = format!("Invalid value: \"{kind}\": must be {}", resource.kind);
+        let name = fields
+            .get("metadata")
+            .and_then(|metadata| metadata["name"].as_str())
+            .unwrap_or_default();
+        let cause = Cause::new("FieldValueInvalid", "kind", message);
+        return Err(Box::new(Status::invalid(&resource.group, &kind, name, vec![cause])));
+    }
     if !kind.is_empty() && kind != resource.kind {
         return Err(Box::new(Status::bad_request(format!(
             "{kind} in version \"{}\" cannot be handled as a {}: no kind match",
@@ -153,25 +159,28 @@ pub(super) fn check_name(request: &Request, object: &Value) -> Result<()> {
     Err(Box::new(Status::bad_request(message)))
 }
 
-/// Brings an object into the form of its schema: unknown fields removed, defaults filled in. Gives warnings; `repeated`
-/// are paths of fields that the body names twice.
+/// Brings an object into the form of its schema: unknown fields removed, defaults filled in. Gives warnings; `scan`
+/// is of the text that the object comes from.
 ///
 /// # Errors
 /// 400 for values of wrong types, and with `fieldValidation=Strict` for unknown fields; 422 for bad options.
-pub(super) fn normalise(request: &Request, object: &mut Value, repeated: &[String]) -> Result<Vec<String>> {
+pub(super) fn normalise(request: &Request, object: &mut Value, scan: &Scan) -> Result<Vec<String>> {
     let strictness = strictness(request)?;
     let resource = &request.resource;
     let decoded = match &resource.custom {
         Some(custom) => custom.schema.decode(object),
         None => defaulting::decode(resource, object),
     };
-    let unknown = decoded.map_err(|error| bad_body(resource, &error))?;
+    let mut unknown = decoded.map_err(|error| bad_body(resource, &error))?;
+    if resource.custom.is_none() {
+        scan.sort(&mut unknown);
+    }
     let duplicates = duplicate_owners(object);
     let mut problems: Vec<String> = unknown
         .into_iter()
         .map(|path| format!("unknown field \"{path}\""))
         .collect();
-    problems.extend(repeated.iter().map(|path| format!("duplicate field \"{path}\"")));
+    problems.extend(scan.duplicates.iter().map(|path| format!("duplicate field \"{path}\"")));
     if strictness == Strictness::Ignore {
         problems.clear();
     }
@@ -217,7 +226,7 @@ fn strictness(request: &Request) -> Result<Strictness> {
         other => {
             let message =
                 format!("Unsupported value: \"{other}\": supported values: \"\", \"Ignore\", \"Strict\", \"Warn\"");
-            let cause = crate::status::Cause::new("FieldValueNotSupported", "fieldValidation", message);
+            let cause = Cause::new("FieldValueNotSupported", "fieldValidation", message);
             Err(Box::new(Status::invalid(
                 "meta.k8s.io",
                 "CreateOptions",

@@ -8,7 +8,6 @@ mod bootstrap;
 mod create;
 
 mod delete;
-mod duplicate;
 mod intake;
 mod list;
 mod namespace;

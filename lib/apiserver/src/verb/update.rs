@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use kubeschema::strict::Scan;
 use serde_json::Value;
 
 use super::access::may_vanish;
@@ -22,15 +23,6 @@ enum Change {
     Whole(Given),
     Patch(Value),
     Apply(Value),
-}
-
-impl Change {
-    fn repeated(&self) -> &[String] {
-        match self {
-            Self::Whole(given) => &given.repeated,
-            Self::Patch(_) | Self::Apply(_) => &[],
-        }
-    }
 }
 
 /// Replaces the object of the request.
@@ -53,7 +45,13 @@ async fn update(cluster: &Arc<Cluster>, request: &Request, patching: bool) -> Re
     }
     let change = read(request)?;
     let key = request.key();
+    let none = Scan::default();
     loop {
+        let scan = if let Change::Whole(given) = &change {
+            &given.scan
+        } else {
+            &none
+        };
         let Some(entry) = cluster.get(&key)? else {
             return absent(cluster, request, change, dry_run).await;
         };
@@ -62,7 +60,7 @@ async fn update(cluster: &Arc<Cluster>, request: &Request, patching: bool) -> Re
         let versioned = check_version(request, &live, &object, entry.modified, patching)?;
         check_uid(request, &live, &object)?;
         service::keep(&request.resource, &live, &mut object);
-        let warnings = intake::normalise(request, &mut object, change.repeated())?;
+        let warnings = intake::normalise(request, &mut object, scan)?;
         if let Some(answer) = store(cluster, request, (&live, &entry), object, dry_run, &change).await? {
             return Ok(Answer { warnings, ..answer });
         }
