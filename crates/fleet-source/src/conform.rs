@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 /// A value of the wrong type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}: cannot use a {found} as a {expected}", place(path))]
+#[error("{}: cannot use a {found} as a {expected}{}", place(path), hint(expected, found))]
 pub struct Mismatch {
     /// Keys and indexes from the top.
     pub path: Vec<String>,
@@ -14,6 +14,15 @@ pub struct Mismatch {
     pub expected: &'static str,
     /// Type that is there.
     pub found: &'static str,
+}
+
+/// YAML 1.1 takes `n`, `on` or `1` for something else than text.
+fn hint(expected: &str, found: &str) -> &'static str {
+    if expected == "string" && matches!(found, "bool" | "number") {
+        " (put it in quotes)"
+    } else {
+        ""
+    }
 }
 
 /// `helm.values[2]` from keys and indexes.

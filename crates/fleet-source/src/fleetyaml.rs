@@ -185,7 +185,7 @@ mod tests {
         let error = parse("name: a\nhelm:\n  chart: true\n").unwrap_err();
         assert_eq!(
             (error.line, error.message.as_str()),
-            (Some(3), "helm.chart: cannot use a bool as a string")
+            (Some(3), "helm.chart: cannot use a bool as a string (put it in quotes)")
         );
         assert_eq!(parse("a: b\n\tc: d\n").unwrap_err().line, Some(2));
         let error = parse("dependsOn:\n- name: a\n- acceptedStates: [Ready]\n").unwrap_err();

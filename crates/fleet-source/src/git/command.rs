@@ -154,8 +154,8 @@ impl Git {
             ("GIT_CONFIG_GLOBAL", "/dev/null"),
             ("GIT_ATTR_NOSYSTEM", "1"),
             ("GIT_TERMINAL_PROMPT", "0"),
-            ("GIT_ASKPASS", "/bin/false"),
-            ("SSH_ASKPASS", "/bin/false"),
+            ("GIT_ASKPASS", ""),
+            ("SSH_ASKPASS", ""),
             ("GIT_ALLOW_PROTOCOL", protocols),
             ("LC_ALL", "C"),
         ] {
