@@ -228,7 +228,7 @@ mod tests {
         let error = bundle(json!({"targets": [{}, {"helm": {"chart": true}}]})).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "targets[1].helm.chart: cannot use a bool as a string"
+            "targets[1].helm.chart: cannot use a bool as a string (put it in quotes)"
         );
         assert!(bundle(json!({"forceSyncGeneration": 1.5})).is_err());
         assert_eq!(
