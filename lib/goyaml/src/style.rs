@@ -14,16 +14,16 @@ pub(crate) enum Style {
 
 /// The style of a text. `key` says that it stands where it must fit on one line before a colon.
 pub(crate) fn of_text(text: &str, dialect: Dialect, key: bool) -> Style {
+    let misread = resolve::resolve(text, dialect) != Scalar::Text
+        || resolve::is_base_60(text)
+        || timestamp::is_timestamp(text)
+        || (dialect == Dialect::V3 && is_old_bool(text));
     let wanted = if text.contains('\n') {
         Style::Literal
-    } else if resolve::resolve(text, dialect) == Scalar::Text
-        && !resolve::is_base_60(text)
-        && !timestamp::is_timestamp(text)
-        && !(dialect == Dialect::V3 && is_old_bool(text))
-    {
-        Style::Plain
-    } else {
+    } else if misread {
         Style::Double
+    } else {
+        Style::Plain
     };
     let shape = Shape::of(text, dialect);
     match wanted {

@@ -47,7 +47,7 @@ pub(crate) fn update(resources: &mut [Resource]) {
                 let last = last.replace("\\/", "/");
                 field::at(&mut resource.object, way, false, &mut |holder| {
                     each_holder(holder, &mut |holder| {
-                        point(holder, &last, naming.kind, &referrer, &candidates)
+                        point(holder, &last, naming.kind, &referrer, &candidates);
                     });
                 });
             }

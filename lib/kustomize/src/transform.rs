@@ -25,7 +25,7 @@ pub(crate) fn namespace(resources: &mut [Resource], namespace: &str) {
             if applies(spec.group, spec.kind, resource) {
                 resource.remember();
                 field::at(&mut resource.object, &spec.path, spec.create, &mut |value| {
-                    *value = namespace.into()
+                    *value = namespace.into();
                 });
             }
         }
@@ -202,7 +202,7 @@ pub(crate) fn replicas(resources: &mut [Resource], replica: &Replica) -> bool {
         if resource.identities().any(|(name, _)| name == replica.name) {
             found = true;
             field::at(&mut resource.object, "spec/replicas", true, &mut |value| {
-                *value = replica.count.into()
+                *value = replica.count.into();
             });
         }
     }

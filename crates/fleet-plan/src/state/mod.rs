@@ -219,44 +219,43 @@ impl State {
         let bundle = facts.bundle.clone();
         self.by_bundle.entry(bundle).or_default().insert(key.clone());
         let old = self.world.deployments.insert(key.clone(), facts);
-        self.deployment_moved(&key, old, dirty);
+        self.deployment_moved(&key, old.as_ref(), dirty);
     }
 
     fn deployment_deleted(&mut self, key: &DeploymentKey, dirty: &mut Dirty) {
         if let Some(old) = self.world.deployments.remove(key) {
-            self.deployment_moved(key, Some(old), dirty);
+            self.deployment_moved(key, Some(&old), dirty);
         }
     }
 
     /// Adjusts everything that counts a deployment after it changed from `old` to what the world has now.
-    fn deployment_moved(&mut self, key: &DeploymentKey, old: Option<DeploymentFacts>, dirty: &mut Dirty) {
+    fn deployment_moved(&mut self, key: &DeploymentKey, old: Option<&DeploymentFacts>, dirty: &mut Dirty) {
         let new = self.world.deployments.get(key);
-        for content in [&old, &new.cloned()]
-            .into_iter()
-            .flatten()
-            .filter_map(|facts| facts.content.clone())
-        {
-            dirty.contents.insert(content.to_string());
-        }
         let counted = |facts: &DeploymentFacts| facts.content.clone().filter(|_| !facts.deleting);
-        if let Some(content) = old.as_ref().and_then(counted)
-            && let Some(count) = self.contents.get_mut(&content)
-        {
-            *count -= 1;
-            if *count == 0 {
-                self.contents.remove(&content);
+        let (before, after) = (old.and_then(counted), new.and_then(counted));
+        if before != after {
+            for content in [&before, &after].into_iter().flatten() {
+                dirty.contents.insert(content.to_string());
+            }
+            if let Some(content) = before
+                && let Some(count) = self.contents.get_mut(&content)
+            {
+                *count -= 1;
+                if *count == 0 {
+                    self.contents.remove(&content);
+                }
+            }
+            if let Some(content) = after {
+                *self.contents.entry(content).or_default() += 1;
             }
         }
-        if let Some(content) = new.and_then(counted) {
-            *self.contents.entry(content).or_default() += 1;
-        }
-        self.sums.moved(key, old.as_ref(), new, dirty);
-        let bundles: BTreeSet<BundleKey> = [old.as_ref(), new]
+        self.sums.moved(key, old, new, dirty);
+        let bundles: BTreeSet<BundleKey> = [old, new]
             .into_iter()
             .flatten()
             .map(|facts| facts.bundle.clone())
             .collect();
-        if let Some(old) = &old
+        if let Some(old) = old
             && new.is_none_or(|new| new.bundle != old.bundle)
             && let Some(keys) = self.by_bundle.get_mut(&old.bundle)
         {
@@ -266,7 +265,7 @@ impl State {
             }
         }
         let exists = new.is_some();
-        self.world.deployment_moved(key, old.as_ref(), dirty);
+        self.world.deployment_moved(key, old, dirty);
         for bundle in bundles {
             if let Some(entry) = self.bundles.get_mut(&bundle) {
                 entry.deployment_moved(&self.world, key);
