@@ -5,13 +5,16 @@ use kubeschema::jsonpath::Path;
 use kubeschema::name;
 use serde_json::Value;
 
-/// Where the schema of a version is in messages: definitions whose versions agree have one schema for all.
-fn schema_path(versions: &[Value], position: usize) -> String {
-    let first = versions.first().map(|version| &version["schema"]);
-    if versions.iter().all(|version| Some(&version["schema"]) == first) {
-        "spec.validation.openAPIV3Schema".to_owned()
+/// Where a part of a version is in messages: definitions whose versions agree on it have one for all.
+fn part_path(versions: &[Value], position: usize, part: &str) -> String {
+    let first = versions.first().map(|version| &version[part]);
+    if !versions.iter().all(|version| Some(&version[part]) == first) {
+        return format!("spec.versions[{position}].{part}");
+    }
+    if part == "schema" {
+        "spec.validation".to_owned()
     } else {
-        format!("spec.versions[{position}].schema.openAPIV3Schema")
+        format!("spec.{part}")
     }
 }
 
@@ -112,6 +115,9 @@ fn versions(spec: &Value, errors: &mut Vec<FieldError>) {
         let problems = name::dns_1035_label(given);
         if !problems.is_empty() {
             errors.push(FieldError::invalid(format!("{path}.name"), given, problems.join(",")));
+            if position == 0 {
+                errors.push(FieldError::invalid("spec.version", given, problems.join(",")));
+            }
         }
         if seen.contains(&&version["name"]) {
             errors.push(FieldError::invalid(
@@ -123,7 +129,7 @@ fn versions(spec: &Value, errors: &mut Vec<FieldError>) {
         seen.push(&version["name"]);
         let schema = &version["schema"]["openAPIV3Schema"];
         if schema.is_object() {
-            let path = schema_path(list, position);
+            let path = format!("{}.openAPIV3Schema", part_path(list, position, "schema"));
             if schema["type"].as_str().is_some_and(|kind| kind != "object") {
                 errors.push(FieldError::invalid(
                     format!("{path}.type"),
@@ -138,12 +144,25 @@ fn versions(spec: &Value, errors: &mut Vec<FieldError>) {
                 "schemas are required",
             ));
         }
-        scale(&version["subresources"]["scale"], &path, errors);
-        columns(version, &path, errors);
+        scale(
+            &version["subresources"]["scale"],
+            &part_path(list, position, "subresources"),
+            errors,
+        );
+        columns(version, &part_path(list, position, "additionalPrinterColumns"), errors);
+        selectable(version, &path, errors);
     }
     if storing != 1 {
         let why = "must have exactly one version marked as storage version";
         errors.push(FieldError::invalid("spec.versions", spec["versions"].clone(), why));
+    }
+    if storing == 0 {
+        let why = "must have at least one stored version";
+        errors.push(FieldError::invalid(
+            "status.storedVersions",
+            Value::Array(Vec::new()),
+            why,
+        ));
     }
 }
 
@@ -311,7 +330,7 @@ fn scale(scale: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
     for (key, parent) in [("specReplicasPath", ".spec."), ("statusReplicasPath", ".status.")] {
         let given = scale[key].as_str().unwrap_or_default();
-        let place = format!("{path}.subresources.scale.{key}");
+        let place = format!("{path}.scale.{key}");
         if given.is_empty() {
             errors.push(FieldError::required(place, ""));
         } else if !given.starts_with(parent) {
@@ -329,7 +348,7 @@ fn columns(version: &Value, path: &str, errors: &mut Vec<FieldError>) {
         .flatten()
         .enumerate()
     {
-        let path = format!("{path}.additionalPrinterColumns[{position}]");
+        let path = field::index(path, position);
         let text = |key: &str| column[key].as_str().unwrap_or_default();
         if text("name").is_empty() {
             errors.push(FieldError::required(format!("{path}.name"), ""));
@@ -353,6 +372,9 @@ fn columns(version: &Value, path: &str, errors: &mut Vec<FieldError>) {
             }
         }
     }
+}
+
+fn selectable(version: &Value, path: &str, errors: &mut Vec<FieldError>) {
     for (position, selectable) in version["selectableFields"].as_array().into_iter().flatten().enumerate() {
         let path = format!("{path}.selectableFields[{position}].jsonPath");
         let given = selectable["jsonPath"].as_str().unwrap_or_default();

@@ -87,7 +87,10 @@ fn job(object: &mut Value) {
         return;
     }
     let (uid, name) = (object["metadata"]["uid"].clone(), object["metadata"]["name"].clone());
+    // A job that took its labels from its template shares them.
+    let own = object["metadata"]["labels"].clone();
     let labels = &mut object["spec"]["template"]["metadata"]["labels"];
+    let shared = own.as_object().is_none_or(serde_json::Map::is_empty) || own == *labels;
     if !labels.is_object() {
         *labels = json!({});
     }
@@ -101,10 +104,7 @@ fn job(object: &mut Value) {
     }
     let labels = labels.clone();
     object["spec"]["selector"] = json!({"matchLabels": {"batch.kubernetes.io/controller-uid": uid}});
-    if object["metadata"]["labels"]
-        .as_object()
-        .is_none_or(serde_json::Map::is_empty)
-    {
+    if shared {
         object["metadata"]["labels"] = labels;
     }
 }
@@ -112,6 +112,44 @@ fn job(object: &mut Value) {
 fn pod(object: &mut Value) {
     let class = quality(&object["spec"]);
     object["status"] = json!({"phase": "Pending", "qosClass": class});
+    tolerate(&mut object["spec"]);
+    prioritise(&mut object["spec"]);
+}
+
+/// Pods bear nodes that are gone for five minutes, unless they say how long.
+fn tolerate(spec: &mut Value) {
+    const SECONDS: u64 = 300;
+    if !spec.is_object() {
+        return;
+    }
+    let given = spec["tolerations"].as_array().cloned().unwrap_or_default();
+    let mut tolerations = given.clone();
+    for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
+        let covers = |toleration: &Value| {
+            let about = toleration["key"].as_str().unwrap_or_default();
+            let effect = toleration["effect"].as_str().unwrap_or_default();
+            (about == key || about.is_empty()) && matches!(effect, "NoExecute" | "")
+        };
+        if !given.iter().any(covers) {
+            tolerations
+                .push(json!({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": SECONDS}));
+        }
+    }
+    spec["tolerations"] = tolerations.into();
+}
+
+/// The priority of pods without a class, or with one that every cluster has.
+fn prioritise(spec: &mut Value) {
+    let priority: i64 = match spec["priorityClassName"].as_str().unwrap_or_default() {
+        "" => 0,
+        "system-cluster-critical" => 2_000_000_000,
+        "system-node-critical" => 2_000_001_000,
+        _ => return,
+    };
+    spec["priority"] = priority.into();
+    if spec["preemptionPolicy"].is_null() {
+        spec["preemptionPolicy"] = "PreemptLowerPriority".into();
+    }
 }
 
 /// Quality of service: by whether containers say what they need at least and at most.

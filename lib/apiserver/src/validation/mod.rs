@@ -6,7 +6,9 @@
 mod choice;
 mod data;
 pub(crate) mod metadata;
+mod network;
 mod pod;
+mod policy;
 mod rbac;
 mod service;
 mod storage;
@@ -42,6 +44,18 @@ fn faults(group: &str, version: &str, kind: &str, object: &Value, old: Option<&V
         ("", "Service") => service::check(object, old, &mut errors),
         ("", "Pod") => pod::check(object, old, &mut errors),
         ("", "PersistentVolumeClaim") => storage::claim(object, old, &mut errors),
+        ("", "PersistentVolume") => storage::volume(object, &mut errors),
+        ("", "LimitRange") => policy::limits(object, &mut errors),
+        ("", "ResourceQuota") => policy::quota(object, &mut errors),
+        ("", "Endpoints") => network::endpoints(object, &mut errors),
+        ("", "Event") => policy::event(object, &mut errors),
+        ("discovery.k8s.io", "EndpointSlice") => network::slice(object, &mut errors),
+        ("networking.k8s.io", "Ingress") => network::ingress(object, &mut errors),
+        ("networking.k8s.io", "IngressClass") => network::class(object, old, &mut errors),
+        ("networking.k8s.io", "NetworkPolicy") => network::policy(object, &mut errors),
+        ("policy", "PodDisruptionBudget") => policy::disruption(object, &mut errors),
+        ("autoscaling", "HorizontalPodAutoscaler") => policy::autoscaler(object, &mut errors),
+        ("coordination.k8s.io", "Lease") => policy::lease(object, &mut errors),
         ("storage.k8s.io", "StorageClass") => storage::class(object, old, &mut errors),
         ("scheduling.k8s.io", "PriorityClass") => storage::priority(object, old, &mut errors),
         ("apps" | "batch", _) | ("", "ReplicationController") => workload::check(kind, object, old, &mut errors),

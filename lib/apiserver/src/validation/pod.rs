@@ -92,23 +92,45 @@ fn unique_label<'a>(given: &'a str, taken: &mut Vec<&'a str>, path: &str, errors
     taken.push(given);
 }
 
+/// The order in which sources of a volume are looked for; the second one found is refused.
+const SOURCES: [&str; 12] = [
+    "emptyDir",
+    "hostPath",
+    "gitRepo",
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "secret",
+    "nfs",
+    "iscsi",
+    "persistentVolumeClaim",
+    "downwardAPI",
+    "configMap",
+    "projected",
+];
+
 fn volumes(list: &[Value], path: &str, errors: &mut Vec<FieldError>) -> Vec<String> {
     let mut names = Vec::new();
     for (position, volume) in list.iter().enumerate() {
         let path = field::index(path, position);
         let given = volume["name"].as_str().unwrap_or_default();
-        unique_label(given, &mut names, &field::child(&path, "name"), errors);
-        let sources = volume
+        let mut sources: Vec<&String> = volume
             .as_object()
             .into_iter()
             .flatten()
-            .filter(|(key, _)| *key != "name")
-            .count();
-        match sources {
-            0 => errors.push(FieldError::required(path, "must specify a volume type")),
-            1 => {}
-            _ => errors.push(FieldError::forbidden(path, "may not specify more than 1 volume type")),
+            .map(|(key, _)| key)
+            .filter(|key| *key != "name")
+            .collect();
+        sources.sort_by_key(|key| SOURCES.iter().position(|source| source == key).unwrap_or(SOURCES.len()));
+        match sources.as_slice() {
+            [] => errors.push(FieldError::required(path.as_str(), "must specify a volume type")),
+            [_] => {}
+            [_, second, ..] => {
+                let why = "may not specify more than 1 volume type";
+                errors.push(FieldError::forbidden(field::child(&path, second), why));
+                continue;
+            }
         }
+        unique_label(given, &mut names, &field::child(&path, "name"), errors);
     }
     names.into_iter().map(str::to_owned).collect()
 }
@@ -180,6 +202,53 @@ fn container(container: &Value, volumes: &[String], path: &str, errors: &mut Vec
         mounts.push(place);
     }
     resources(&container["resources"], &field::child(path, "resources"), errors);
+    for name in ["livenessProbe", "readinessProbe", "startupProbe"] {
+        probe(name, &container[name], &field::child(path, name), errors);
+    }
+}
+
+fn probe(name: &str, probe: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    if !probe.is_object() {
+        return;
+    }
+    let handlers = ["exec", "httpGet", "tcpSocket", "grpc"];
+    match handlers.iter().filter(|handler| probe[**handler].is_object()).count() {
+        0 => errors.push(FieldError::required(path, "must specify a handler type")),
+        1 => {}
+        _ => errors.push(FieldError::forbidden(path, "may not specify more than 1 handler type")),
+    }
+    for handler in ["httpGet", "tcpSocket"] {
+        let place = format!("{path}.{handler}.port");
+        match &probe[handler]["port"] {
+            Value::Number(number) => range(number.as_i64().unwrap_or_default(), &place, errors),
+            Value::String(text) => {
+                let problems = name::port_name(text);
+                errors.extend(
+                    problems
+                        .into_iter()
+                        .map(|why| FieldError::invalid(place.as_str(), text.as_str(), why)),
+                );
+            }
+            Value::Null if probe[handler].is_object() => range(0, &place, errors),
+            _ => {}
+        }
+    }
+    for field in [
+        "initialDelaySeconds",
+        "timeoutSeconds",
+        "periodSeconds",
+        "successThreshold",
+        "failureThreshold",
+    ] {
+        negative(probe[field].as_i64(), &field::child(path, field), errors);
+    }
+    if name != "readinessProbe" && probe["successThreshold"].as_i64().is_some_and(|count| count > 1) {
+        errors.push(FieldError::invalid(
+            format!("{path}.successThreshold"),
+            probe["successThreshold"].clone(),
+            "must be 1",
+        ));
+    }
 }
 
 fn resources(resources: &Value, path: &str, errors: &mut Vec<FieldError>) {

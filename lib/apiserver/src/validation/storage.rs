@@ -1,8 +1,41 @@
 //! Claims, storage classes and priority classes: mostly what may not change.
 
 use kubeschema::field::FieldError;
+use kubeschema::name;
 use kubeschema::quantity::Quantity;
 use serde_json::Value;
+
+const MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
+
+/// A volume needs a capacity, modes and one source.
+pub(super) fn volume(object: &Value, errors: &mut Vec<FieldError>) {
+    const SETTINGS: [&str; 9] = [
+        "accessModes",
+        "capacity",
+        "claimRef",
+        "mountOptions",
+        "nodeAffinity",
+        "persistentVolumeReclaimPolicy",
+        "storageClassName",
+        "volumeAttributesClassName",
+        "volumeMode",
+    ];
+    let spec = &object["spec"];
+    if spec["accessModes"].as_array().is_none_or(Vec::is_empty) {
+        errors.push(FieldError::required("spec.accessModes", ""));
+    }
+    if spec["capacity"].as_object().is_none_or(serde_json::Map::is_empty) {
+        errors.push(FieldError::required("spec.capacity", ""));
+    }
+    if !spec
+        .as_object()
+        .into_iter()
+        .flatten()
+        .any(|(key, _)| !SETTINGS.contains(&key.as_str()))
+    {
+        errors.push(FieldError::required("spec", "must specify a volume type"));
+    }
+}
 
 pub(super) fn claim(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
     let spec = &object["spec"];
@@ -11,6 +44,20 @@ pub(super) fn claim(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldE
             "spec.accessModes",
             "at least 1 access mode is required",
         ));
+    }
+    for mode in spec["accessModes"].as_array().into_iter().flatten() {
+        let given = mode.as_str().unwrap_or_default();
+        if !MODES.contains(&given) {
+            errors.push(FieldError::not_supported("spec.accessModes", given, &MODES));
+        }
+    }
+    if let Some(class) = spec["storageClassName"].as_str().filter(|class| !class.is_empty()) {
+        let problems = name::dns_subdomain(class);
+        errors.extend(
+            problems
+                .into_iter()
+                .map(|why| FieldError::invalid("spec.storageClassName", class, why)),
+        );
     }
     let request = spec["resources"]["requests"]["storage"].as_str();
     match request.and_then(|text| Quantity::parse(text).ok()) {

@@ -143,3 +143,70 @@ fn bindings_name_a_role_and_known_subjects() {
         ]
     );
 }
+
+#[test]
+fn network_kinds_are_checked() {
+    let network = "networking.k8s.io";
+    let spec = |spec: Value| json!({"metadata": {"name": "a"}, "spec": spec});
+    assert_eq!(fields(network, "Ingress", spec(json!({}))), ["spec FieldValueInvalid"]);
+    let path = json!({"path": "x", "pathType": "Prefix", "backend": {"service": {"name": "s", "port": {}}}});
+    assert_eq!(
+        fields(
+            network,
+            "Ingress",
+            spec(json!({"rules": [{"http": {"paths": [path]}}]}))
+        ),
+        [
+            "spec.rules[0].http.paths[0].backend.service.port FieldValueRequired",
+            "spec.rules[0].http.paths[0].path FieldValueInvalid",
+        ]
+    );
+    assert_eq!(
+        fields(
+            network,
+            "NetworkPolicy",
+            spec(json!({"podSelector": {}, "policyTypes": ["Sideways"], "ingress": [{"from": [{}]}]}))
+        ),
+        [
+            "spec.ingress[0].from[0] FieldValueRequired",
+            "spec.policyTypes[0] FieldValueNotSupported"
+        ]
+    );
+    let subsets = json!([{"addresses": [{"ip": "1.2.3.400"}], "ports": [{"port": 0}]}]);
+    assert_eq!(
+        fields("", "Endpoints", json!({"metadata": {"name": "a"}, "subsets": subsets})),
+        [
+            "subsets[0].addresses[0].ip FieldValueInvalid",
+            "subsets[0].ports[0].port FieldValueInvalid"
+        ]
+    );
+}
+
+#[test]
+fn policies_that_contradict_themselves_are_refused() {
+    let spec = |spec: Value| json!({"metadata": {"name": "a"}, "spec": spec});
+    assert_eq!(
+        fields(
+            "policy",
+            "PodDisruptionBudget",
+            spec(json!({"minAvailable": 1, "maxUnavailable": "50%"}))
+        ),
+        ["spec FieldValueInvalid"]
+    );
+    assert_eq!(
+        fields(
+            "",
+            "LimitRange",
+            spec(json!({"limits": [{"type": "Container", "min": {"cpu": "2"}, "max": {"cpu": "1"}}]}))
+        ),
+        ["spec.limits[0].min[cpu] FieldValueInvalid"]
+    );
+    let event = |home: &str, about: &str| json!({"metadata": {"name": "a", "namespace": home}, "involvedObject": {"namespace": about}});
+    assert!(
+        told("", "Event", event("n", "n"), None).is_empty() && told("", "Event", event("default", ""), None).is_empty()
+    );
+    assert_eq!(
+        fields("", "Event", event("n", "m")),
+        ["involvedObject.namespace FieldValueInvalid"]
+    );
+}

@@ -35,6 +35,22 @@ pub(super) fn check(kind: &str, object: &Value, old: Option<&Value>, errors: &mu
         }
         "ReplicationController" => {
             count("replicas", errors);
+            let labels = &spec["template"]["metadata"]["labels"];
+            let picked = spec["selector"]
+                .as_object()
+                .is_some_and(|map| map.iter().all(|(key, value)| labels[key] == *value));
+            match spec["selector"].as_object().is_none_or(serde_json::Map::is_empty) {
+                true => errors.push(FieldError::required("spec.selector", "")),
+                false if !picked => {
+                    let why = "`selector` does not match template `labels`";
+                    errors.push(FieldError::invalid(
+                        "spec.template.metadata.labels",
+                        labels.clone(),
+                        why,
+                    ));
+                }
+                false => {}
+            }
             template(&spec["template"], "spec.template", errors);
             always(object, errors);
         }
@@ -73,11 +89,14 @@ fn selected(object: &Value, noun: &str, errors: &mut Vec<FieldError>) {
                 ));
             }
         }
-        Err(error) => errors.push(FieldError::invalid(
-            "spec.selector",
-            selector.clone(),
-            error.to_string(),
-        )),
+        Err(_) => {
+            super::network::selector(selector, "spec.selector", errors);
+            errors.push(FieldError::invalid(
+                "spec.selector",
+                selector.clone(),
+                "invalid label selector",
+            ));
+        }
     }
     template(&spec["template"], "spec.template", errors);
 }

@@ -232,7 +232,6 @@ fn stateful_set(spec: &mut Value) {
     }
     if strategy["type"] == "RollingUpdate" && strategy["rollingUpdate"].is_object() {
         fill(&mut strategy["rollingUpdate"], "partition", &json!(0));
-        fill(&mut strategy["rollingUpdate"], "maxUnavailable", &json!(1));
     }
     for claim in items(spec, "volumeClaimTemplates") {
         claim["apiVersion"] = "v1".into();

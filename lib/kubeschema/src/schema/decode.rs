@@ -177,7 +177,7 @@ fn is_zero(schema: &Type, value: &Value) -> bool {
         Value::String(text) if matches!(schema.resolve(), Type::Scalar(Scalar::Quantity)) => text == "0",
         Value::String(text) => text.is_empty(),
         Value::Array(items) => items.is_empty(),
-        Value::Object(map) => map.is_empty() && !matches!(schema.resolve(), Type::Any),
+        Value::Object(map) => map.is_empty() && !matches!(schema.resolve(), Type::Any | Type::Scalar(_)),
         Value::Bool(true) => false,
     }
 }
