@@ -38,7 +38,12 @@ pub(super) enum Outcome {
     /// Nothing; the bundle is leaving, or unknown.
     Silent,
     /// It cannot be deployed.
-    Refused(String),
+    Refused {
+        /// Why.
+        message: String,
+        /// Digest of its content, if it was looked at.
+        sha256sum: String,
+    },
     /// Something it needs is missing.
     Incomplete(String),
     /// What the plan says, and what could not be done of it.
@@ -64,6 +69,10 @@ impl Done {
     }
 }
 
+fn refused(message: String, sha256sum: String) -> Outcome {
+    Outcome::Refused { message, sha256sum }
+}
+
 pub(super) async fn act(bundle: &Bundle, facts: Facts, parts: &Parts) -> Done {
     let held = match facts {
         Facts::Leaving(remaining) => return leave(bundle, &remaining, parts).await,
@@ -71,7 +80,7 @@ pub(super) async fn act(bundle: &Bundle, facts: Facts, parts: &Parts) -> Done {
     };
     let mut done = match facts {
         Facts::Leaving(_) | Facts::Unknown => Done::new(Outcome::Silent, Action::AwaitChange),
-        Facts::Refused(message) => Done::new(Outcome::Refused(message), Action::AwaitChange),
+        Facts::Refused(message) => Done::new(refused(message, String::new()), Action::AwaitChange),
         Facts::Incomplete(message) => Done::new(Outcome::Incomplete(message), Action::After(MISSING)),
         Facts::Planned {
             plan,
@@ -162,7 +171,8 @@ async fn carry_out(bundle: &Bundle, plan: Plan, manifest: &str, sha256sum: Strin
         more,
     } = plan;
     if let Some(problem) = problem {
-        return Done::new(Outcome::Refused(problem.message), Action::AwaitChange);
+        let message = format!("targeting error: {}", problem.message);
+        return Done::new(refused(message, sha256sum), Action::AwaitChange);
     }
     status.resources_sha256_sum = sha256sum;
     status.observed_generation = bundle.metadata.generation.unwrap_or_default();
@@ -183,18 +193,15 @@ async fn carry_out(bundle: &Bundle, plan: Plan, manifest: &str, sha256sum: Strin
         return done;
     }
     debug_assert!(content.as_deref().is_none_or(|id| id == manifest));
-    let mut missing = false;
+    let mut written = Vec::new();
     let mut calls = Vec::new();
     for each in &deployments {
-        calls.push(write_one(bundle, each, parts));
+        calls.push(write_one(each, parts));
     }
     let mut writes = futures::stream::iter(calls).buffer_unordered(SIDE_BY_SIDE);
     while let Some((cluster, result)) = writes.next().await {
         match result {
-            Ok(absent) => {
-                missing |= !absent.is_empty();
-                problems.extend(absent.into_iter().map(|what| format!("cluster {cluster}: {what}")));
-            }
+            Ok(stored) => written.push(stored),
             Err(error) => {
                 problems.push(format!("cluster {cluster}: {}", fleet_runtime::chain(&error)));
                 failure.get_or_insert(error);
@@ -202,6 +209,14 @@ async fn carry_out(bundle: &Bundle, plan: Plan, manifest: &str, sha256sum: Strin
         }
     }
     drop(writes);
+    let missing = match copies::refresh(bundle, &written, parts).await {
+        Ok(missing) => missing,
+        Err(error) => {
+            let what = vec![fleet_runtime::chain(&error)];
+            failure.get_or_insert(error);
+            what
+        }
+    };
     for key in delete {
         let Some(known) = parts.shell.world.deployments.mirror().find(&key.namespace, &key.name) else {
             continue;
@@ -212,7 +227,9 @@ async fn carry_out(bundle: &Bundle, plan: Plan, manifest: &str, sha256sum: Strin
         }
     }
     problems.sort();
-    let action = match (more, missing) {
+    let incomplete = !missing.is_empty();
+    problems.extend(missing);
+    let action = match (more, incomplete) {
         (true, _) => Action::After(Duration::ZERO),
         (false, true) => Action::After(MISSING),
         (false, false) => Action::AwaitChange,
@@ -236,20 +253,9 @@ async fn carry_out(bundle: &Bundle, plan: Plan, manifest: &str, sha256sum: Strin
     done
 }
 
-/// Writes one deployment and its copies; tells what is missing on which cluster.
-async fn write_one(bundle: &Bundle, plan: &DeploymentPlan, parts: &Parts) -> (ClusterKey, Result<Vec<String>, Error>) {
-    let result = async {
-        let stored = deployment::write_one(plan, parts).await?;
-        let options = stored.spec.staged_options.as_ref();
-        let wanted = options
-            .map(|options| options.downstream_resources.as_slice())
-            .unwrap_or_default();
-        if wanted.is_empty() {
-            return Ok(Vec::new());
-        }
-        copies::copy(bundle, &stored, wanted, &parts.shell.cx).await
-    };
-    (plan.cluster.clone(), result.await)
+/// Writes one deployment.
+async fn write_one(plan: &DeploymentPlan, parts: &Parts) -> (ClusterKey, Result<BundleDeployment, Error>) {
+    (plan.cluster.clone(), deployment::write_one(plan, parts).await)
 }
 
 async fn store_content(bundle: &Bundle, id: &str, parts: &Parts) -> Result<(), Error> {

@@ -2,10 +2,10 @@
 //! of each cluster, from where the agent takes them. A source that is missing is named in the
 //! bundle's status and looked for again.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use fleet_api::{Bundle, BundleDeployment, DownstreamResource, labels};
+use fleet_api::{Bundle, BundleDeployment, DownstreamResource};
 use fleet_runtime::write::{self, Object, ensure, find};
 use fleet_runtime::{Change, Context, Error, Key, Queue};
 use k8s_openapi::NamespaceResourceScope;
@@ -13,6 +13,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::ObjectMeta;
 use serde_json::json;
 
+use super::Parts;
 use super::deployment::owner_of;
 use crate::shell::{Index, Shell, name, namespace};
 
@@ -70,13 +71,95 @@ fn sources(bundle: &Bundle) -> Vec<DownstreamResource> {
         .collect()
 }
 
-/// Copies what a deployment's options ask for. Returns what is missing, for the user.
-pub(super) async fn copy(
+/// For which versions of their sources the copies of a bundle are known to be complete. Only saves
+/// looking again; a manager that starts anew looks once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Complete {
+    versions: Arc<Mutex<BTreeMap<Key, String>>>,
+}
+
+impl Complete {
+    fn is(&self, bundle: &Key, versions: &str) -> bool {
+        let known = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(bundle).is_some_and(|each| each == versions)
+    }
+
+    fn set(&self, bundle: Key, versions: String) {
+        self.versions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(bundle, versions);
+    }
+}
+
+/// Versions of all sources of a bundle, as the watches know them.
+fn versions(bundle: &Bundle, shell: &Shell) -> String {
+    let space = namespace(bundle);
+    let version = |meta: &ObjectMeta| meta.resource_version.clone().unwrap_or_default();
+    let mut all = bundle.metadata.uid.clone().unwrap_or_default();
+    for each in sources(bundle) {
+        let found = match each.kind.as_str() {
+            "secret" => shell
+                .world
+                .secrets
+                .mirror()
+                .find(space, &each.name)
+                .map(|object| version(&object.metadata)),
+            "configmap" => shell
+                .world
+                .config_maps
+                .mirror()
+                .find(space, &each.name)
+                .map(|object| version(&object.metadata)),
+            _ => None,
+        };
+        all.push_str(&format!(" {}/{}={}", each.kind, each.name, found.unwrap_or_default()));
+    }
+    all
+}
+
+/// Brings the copies of all deployments of a bundle up to date, if a source changed since that was
+/// done last or deployments were `written`. Returns what is missing, for the user.
+pub(super) async fn refresh(
     bundle: &Bundle,
-    deployment: &BundleDeployment,
-    wanted: &[DownstreamResource],
-    cx: &Context,
+    written: &[BundleDeployment],
+    parts: &Parts,
 ) -> Result<Vec<String>, Error> {
+    if sources(bundle).is_empty() {
+        return Ok(Vec::new());
+    }
+    let (key, versions) = (Key::of(bundle), versions(bundle, &parts.shell));
+    let complete = parts.complete.is(&key, &versions);
+    let mirror = parts.shell.world.deployments.mirror();
+    let all = || {
+        let keys = parts.deployments.find(&key.to_string());
+        keys.iter()
+            .filter_map(|key| mirror.at(key))
+            .map(|each| (*each).clone())
+            .collect::<Vec<_>>()
+    };
+    let mut deployments = if complete { Vec::new() } else { all() };
+    for each in written {
+        if !deployments.iter().any(|known| known.metadata.uid == each.metadata.uid) {
+            deployments.push(each.clone());
+        }
+    }
+    let mut missing = BTreeSet::new();
+    for deployment in &deployments {
+        missing.extend(copy(bundle, deployment, &parts.shell.cx).await?);
+    }
+    if missing.is_empty() {
+        parts.complete.set(key, versions);
+    }
+    Ok(missing.into_iter().collect())
+}
+
+/// Copies what the options of a deployment ask for.
+async fn copy(bundle: &Bundle, deployment: &BundleDeployment, cx: &Context) -> Result<Vec<String>, Error> {
+    let options = deployment.spec.staged_options.as_ref();
+    let wanted = options
+        .map(|options| options.downstream_resources.as_slice())
+        .unwrap_or_default();
     let mut missing = Vec::new();
     let mut wrote = false;
     for each in wanted {
@@ -84,14 +167,17 @@ pub(super) async fn copy(
             "secret" => copy_one::<Secret>(bundle, deployment, &each.name, strip_secret, cx).await?,
             "configmap" => copy_one::<ConfigMap>(bundle, deployment, &each.name, strip_config_map, cx).await?,
             _ => {
-                missing.push(format!("unsupported kind for a downstream resource: {}", each.kind));
+                missing.push(format!(
+                    "failed to clone config maps and secrets downstream: unsupported kind for object to copy to downstream: \"{}\"",
+                    each.kind
+                ));
                 continue;
             }
         };
         match result {
             Some(changed) => wrote |= changed,
             None => missing.push(format!(
-                "{} '{}/{}' does not exist",
+                "failed to clone config maps and secrets downstream: {} '{}/{}' does not exist",
                 each.kind,
                 namespace(bundle),
                 each.name
@@ -129,7 +215,6 @@ where
     *copy.meta_mut() = ObjectMeta {
         name: source.meta().name.clone(),
         namespace: deployment.metadata.namespace.clone(),
-        labels: Some([(labels::BUNDLE_DEPLOYMENT.to_owned(), name(deployment).to_owned())].into()),
         owner_references: Some(vec![owner_of(deployment)]),
         ..ObjectMeta::default()
     };

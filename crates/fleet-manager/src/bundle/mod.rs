@@ -26,6 +26,8 @@ pub(crate) struct Parts {
     deployments: Index,
     /// Bundles by `namespace/kind/name` of what they copy to clusters.
     copied: Index,
+    /// Copies that need no look.
+    complete: copies::Complete,
 }
 
 fn bundle_of(deployment: &BundleDeployment) -> Option<String> {
@@ -41,6 +43,7 @@ pub(crate) fn start(shell: &Arc<Shell>, planner: &Planner, services: &mut Servic
         planner: planner.clone(),
         deployments: Index::default(),
         copied: Index::default(),
+        complete: copies::Complete::default(),
     };
     let add = queue.clone();
     shell.world.bundles.on(move |change| {

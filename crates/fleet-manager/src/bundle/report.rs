@@ -16,8 +16,10 @@ pub(super) async fn report(bundle: &Bundle, done: &Done, cx: &Context) -> Result
     let mut status = bundle.status.clone().unwrap_or_default();
     match &done.outcome {
         Outcome::Silent => return Ok(()),
-        Outcome::Refused(message) => {
-            status.observed_generation = bundle.metadata.generation.unwrap_or_default();
+        Outcome::Refused { message, sha256sum } => {
+            if !sha256sum.is_empty() {
+                status.resources_sha256_sum.clone_from(sha256sum);
+            }
             condition::set_error(&mut status.conditions, condition::READY, "", Some(message), now);
         }
         Outcome::Incomplete(message) => {
@@ -42,7 +44,7 @@ pub(super) async fn report(bundle: &Bundle, done: &Done, cx: &Context) -> Result
         }
     }
     let api = cx.namespaced::<Bundle>(namespace(bundle));
-    write::status(&api, bundle, bundle.status.as_ref(), &status)
-        .await
-        .map(drop)
+    // Counters that were never anything but zero are left out.
+    let before = bundle.status.clone().unwrap_or_default();
+    write::status(&api, bundle, Some(&before), &status).await.map(drop)
 }

@@ -7,6 +7,7 @@ mod decide;
 
 use std::sync::Arc;
 
+use fleet_api::{BundleDeployment, BundleDeploymentStatus};
 use fleet_runtime::controller::{self, Options};
 use fleet_runtime::{Action, Change, Error, Key, Queue, Services};
 
@@ -18,9 +19,11 @@ pub(crate) fn start(shell: &Arc<Shell>, services: &mut Services) -> Queue<Key> {
     let add = queue.clone();
     shell.world.deployments.on(move |change| {
         let Change::Applied { old, new } = change else { return };
-        let same = old.as_ref().is_some_and(|old| {
-            old.status == new.status && old.spec == new.spec && deleting(&**old) == deleting(&**new)
-        });
+        // Like upstream's, the display follows what the agent reports, not what is asked of it:
+        // one write per report, none per roll-out.
+        let same = old
+            .as_ref()
+            .is_some_and(|old| reported(old) == reported(new) && deleting(&**old) == deleting(&**new));
         if !same {
             add.add(Key::of(&**new));
         }
@@ -33,6 +36,13 @@ pub(crate) fn start(shell: &Arc<Shell>, services: &mut Services) -> Queue<Key> {
         Ok::<(), std::convert::Infallible>(())
     });
     queue
+}
+
+/// What the agent wrote.
+fn reported(deployment: &BundleDeployment) -> Option<BundleDeploymentStatus> {
+    let mut status = deployment.status.clone()?;
+    status.display = None;
+    Some(status)
 }
 
 async fn reconcile(key: Key, shell: Arc<Shell>) -> Result<Action, Error> {

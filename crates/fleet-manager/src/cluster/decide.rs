@@ -71,7 +71,6 @@ fn status(cluster: &Cluster, facts: Facts, now: Timestamp) -> Option<ClusterStat
     status.ready_helm_ops = rollup.ready_helm_ops;
     status.desired_ready_helm_ops = rollup.desired_ready_helm_ops;
     let setting = ready(&rollup.ready_message);
-    condition::set(&mut status.conditions, condition::PROCESSED, ready(""), now);
     condition::set(&mut status.conditions, condition::READY, setting, now);
     Some(status)
 }

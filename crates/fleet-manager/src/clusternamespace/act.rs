@@ -9,9 +9,10 @@ use super::decide::Plan;
 /// What came of it.
 #[derive(Debug)]
 pub(super) struct Done {
-    /// The namespace, if it exists now.
+    /// The namespace, if there is one.
     pub(super) namespace: Option<String>,
-    failure: Option<Error>,
+    /// Why there is none, though there should be.
+    pub(super) failure: Option<Error>,
 }
 
 impl Done {
@@ -24,18 +25,18 @@ pub(super) async fn act(plan: Plan, cx: &Context) -> Done {
     let Plan { namespace, create } = plan;
     let Some(wanted) = create else {
         return Done {
-            namespace: Some(namespace),
+            namespace,
             failure: None,
         };
     };
     let created = cx.cluster::<Namespace>().create(&PostParams::default(), &wanted).await;
-    match created.doing("create", || format!("namespace '{namespace}'")) {
+    match created.doing("create", || fleet_runtime::write::describe(&wanted)) {
         Err(error) if !error.is_already_exists() => Done {
             namespace: None,
             failure: Some(error),
         },
         _ => Done {
-            namespace: Some(namespace),
+            namespace,
             failure: None,
         },
     }

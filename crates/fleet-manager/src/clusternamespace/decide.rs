@@ -10,14 +10,22 @@ use crate::shell::{deleting, label, name, namespace};
 /// What is to be done for a cluster.
 #[derive(Debug)]
 pub(super) struct Plan {
-    pub(super) namespace: String,
+    /// The namespace it has; `None` if something else manages the cluster.
+    pub(super) namespace: Option<String>,
+    /// The namespace to be made.
     pub(super) create: Option<Namespace>,
 }
 
-/// `None` for clusters that are leaving or that something else manages.
+/// `None` for clusters that are leaving.
 pub(super) fn decide(cluster: &Cluster, facts: &Facts) -> Option<Plan> {
-    if deleting(cluster) || !label(cluster, labels::CLUSTER_MANAGEMENT).is_empty() {
+    if deleting(cluster) {
         return None;
+    }
+    if !label(cluster, labels::CLUSTER_MANAGEMENT).is_empty() {
+        return Some(Plan {
+            namespace: None,
+            create: None,
+        });
     }
     let create = (!facts.exists).then(|| Namespace {
         metadata: ObjectMeta {
@@ -36,7 +44,7 @@ pub(super) fn decide(cluster: &Cluster, facts: &Facts) -> Option<Plan> {
         ..Namespace::default()
     });
     Some(Plan {
-        namespace: facts.namespace.clone(),
+        namespace: Some(facts.namespace.clone()),
         create,
     })
 }
@@ -46,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn managed_elsewhere_means_hands_off() {
+    fn managed_elsewhere_means_no_namespace() {
         let facts = Facts {
             namespace: "cn".to_owned(),
             exists: false,
@@ -54,6 +62,6 @@ mod tests {
         let mut cluster = Cluster::named("c");
         assert!(decide(&cluster, &facts).is_some_and(|plan| plan.create.is_some()));
         cluster.metadata.labels = Some([(labels::CLUSTER_MANAGEMENT.to_owned(), "x".to_owned())].into());
-        assert!(decide(&cluster, &facts).is_none());
+        assert!(decide(&cluster, &facts).is_some_and(|plan| plan.create.is_none() && plan.namespace.is_none()));
     }
 }

@@ -1,5 +1,5 @@
 //! Notes the namespace in the cluster's status, after it exists. Owns `status.namespace` and the
-//! conditions `Imported` and `Reconciled`; all other parts belong to the cluster controller,
+//! conditions `Imported`, `Processed` and `Reconciled`; all other parts belong to the cluster controller,
 //! which is why conditions are written against a version.
 
 use fleet_api::{Cluster, condition};
@@ -9,10 +9,19 @@ use super::act::Done;
 use crate::shell::{Shell, namespace};
 
 pub(super) async fn report(cluster: &Cluster, done: &Done, shell: &Shell) -> Result<(), Error> {
-    let Some(space) = &done.namespace else { return Ok(()) };
     let mut status = cluster.status.clone().unwrap_or_default();
-    status.namespace.clone_from(space);
+    if let Some(space) = &done.namespace {
+        status.namespace.clone_from(space);
+    }
     let now = shell.cx.now();
+    let failure = done.failure.as_ref().map(|error| fleet_runtime::chain(error));
+    condition::set_error(
+        &mut status.conditions,
+        condition::PROCESSED,
+        "",
+        failure.as_deref(),
+        now,
+    );
     let import = (!cluster.spec.kube_config_secret.is_empty())
         .then_some("this manager does not install agents from a kubeconfig secret; install the fleet-agent chart");
     condition::set_error(&mut status.conditions, condition::IMPORTED, "", import, now);

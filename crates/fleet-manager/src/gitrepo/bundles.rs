@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn objects_of_a_file_that_moves_between_bundles_are_taken_over() {
-        let text = "kind: ConfigMap\nmetadata: {name: a, namespace: n}\ndata: {x: {{ .Values.x }}}\n---\nkind: Pod\nmetadata: {name: b}\n";
+        let text = "kind: ConfigMap\nmetadata: {name: a, namespace: prod}\ndata: {x: {{ .Values.x }}}\n---\nkind: Pod\nmetadata: {name: b}\n";
         let old = Arc::new(bundle("old", "cm.yaml", text));
         let mut new = bundle("new", "cm.yaml", text);
         take_over(&mut new, &[&old]);
