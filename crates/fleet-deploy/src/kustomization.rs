@@ -60,9 +60,6 @@ pub(crate) fn run(
         }
         files.insert(inside(MANIFESTS), manifests.into_bytes());
     }
-    build(&files, dir).map(Some)
-}
-
-fn build(_files: &BTreeMap<String, Vec<u8>>, dir: &str) -> Result<Vec<Value>, Error> {
-    Err(Error::Kustomize(format!("kustomization in '{dir}' cannot be built by this version")))
+    let built = kustomize::build(&files, dir).map_err(|error| Error::Kustomize(error.to_string()))?;
+    Ok(Some(built))
 }
