@@ -53,6 +53,16 @@ fn many_faults_are_told_at_once() {
 }
 
 #[test]
+fn a_stateful_set_may_mount_what_its_claims_bring() {
+    let object = json!({"metadata": {"name": "a"}, "spec": {
+    "selector": {"matchLabels": {"x": "y"}}, "volumeClaimTemplates": [{"metadata": {"name": "data"}}],
+    "template": {"metadata": {"labels": {"x": "y"}}, "spec": {"restartPolicy": "Always", "containers": [
+        {"name": "c", "image": "i", "volumeMounts": [{"name": "data", "mountPath": "/x"}]},
+    ]}}}});
+    assert_eq!(fields("apps", "StatefulSet", object), [""; 0]);
+}
+
+#[test]
 fn names_follow_the_rule_of_their_kind() {
     let named = |group: &str, kind: &str, name: &str| {
         let object = json!({"metadata": {"name": name}, "rules": [], "roleRef": {"kind": "Role", "name": "x"}});

@@ -1,6 +1,6 @@
 //! Workloads: what runs pods from a template.
 
-use kubeschema::field::FieldError;
+use kubeschema::field::{self, FieldError};
 use kubeschema::selector::LabelSelector;
 use serde_json::{Value, json};
 
@@ -28,6 +28,10 @@ pub(super) fn check(kind: &str, object: &Value, old: Option<&Value>, errors: &mu
             selected(object, &kind.to_lowercase(), errors);
             always(object, errors);
             if kind == "StatefulSet" {
+                // Its volumes also come from claim templates, so mounts cannot be checked against the template's own.
+                errors.retain(|error| {
+                    error.kind != field::Kind::NotFound || !error.field.contains(".volumeMounts[")
+                });
                 fixed(object, old, errors);
             } else {
                 immutable("spec.selector", "/spec/selector", object, old, errors);
