@@ -6,11 +6,11 @@ use serde_json::Value;
 use crate::error::Error;
 use crate::file::{self, Tree};
 use crate::generator::{self, Made, Place};
-use crate::kustomization::{Generator, Kustomization, Patch};
+use crate::kustomization::{Generator, Kustomization, Patch, Replacement};
 use crate::merge::Left;
 use crate::patch::{self, Content, Target};
 use crate::resource::{Resource, effective};
-use crate::{hash, order, reference, transform};
+use crate::{hash, order, reference, replacement, transform};
 
 /// Kustomizations inside of kustomizations; more is a mistake.
 const MAX_DEPTH: usize = 50;
@@ -265,6 +265,9 @@ impl Level<'_> {
         for image in &own.images {
             transform::images(resources, image);
         }
+        for (index, entry) in own.replacements.iter().enumerate() {
+            self.replace(entry, &format!("replacements[{index}]"), resources)?;
+        }
         Ok(())
     }
 
@@ -316,6 +319,31 @@ impl Level<'_> {
         }
         *resources = kept;
         Ok(())
+    }
+
+    /// A replacement, or the replacements of a file.
+    fn replace(&self, entry: &Replacement, field: &str, resources: &mut [Resource]) -> Result<(), Error> {
+        let carry_out = |replacement: &Replacement, resources: &mut [Resource]| {
+            replacement::apply(resources, replacement)
+                .map_err(|(part, message)| self.failed(&format!("{field}.{part}"), message))
+        };
+        if entry.path.is_empty() {
+            return carry_out(entry, resources);
+        }
+        let (full, text) = self
+            .tree
+            .text(self.dir, &entry.path)
+            .map_err(|message| self.failed(&format!("{field}.path"), message))?;
+        let value = goyaml::parse(text).map_err(|error| Error::file(&full, error.to_string()))?;
+        let list = if value.is_array() {
+            value
+        } else {
+            Value::Array(vec![value])
+        };
+        let read: Vec<Replacement> =
+            serde_json::from_value(list).map_err(|error| Error::file(&full, error.to_string()))?;
+        read.iter()
+            .try_for_each(|replacement| carry_out(replacement, resources))
     }
 
     /// A patch that says itself which object it is for.

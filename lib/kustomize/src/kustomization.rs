@@ -34,6 +34,7 @@ pub(crate) struct Kustomization {
     pub(crate) config_map_generator: Vec<Generator>,
     pub(crate) secret_generator: Vec<Generator>,
     pub(crate) generator_options: Option<GeneratorOptions>,
+    pub(crate) replacements: Vec<Replacement>,
     pub(crate) sort_options: Option<SortOptions>,
     pub(crate) build_metadata: Option<Value>,
     pub(crate) configurations: Option<Value>,
@@ -44,7 +45,6 @@ pub(crate) struct Kustomization {
     pub(crate) helm_globals: Option<Value>,
     pub(crate) inventory: Option<Value>,
     pub(crate) openapi: Option<Value>,
-    pub(crate) replacements: Option<Value>,
     pub(crate) transformers: Option<Value>,
     pub(crate) validators: Option<Value>,
     pub(crate) vars: Option<Value>,
@@ -141,6 +141,76 @@ pub(crate) struct GeneratorOptions {
     pub(crate) immutable: bool,
 }
 
+/// A value copied from one object into others; or a file with such.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(crate) struct Replacement {
+    pub(crate) path: String,
+    pub(crate) source: Option<Source>,
+    pub(crate) targets: Vec<ReplacementTarget>,
+}
+
+/// Where the value comes from.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(crate) struct Source {
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) kind: String,
+    pub(crate) name: String,
+    pub(crate) namespace: String,
+    pub(crate) field_path: String,
+    pub(crate) options: Option<FieldOptions>,
+}
+
+impl Source {
+    pub(crate) fn identity(&self) -> Identity {
+        Identity {
+            group: self.group.clone(),
+            version: self.version.clone(),
+            kind: self.kind.clone(),
+            name: self.name.clone(),
+            namespace: self.namespace.clone(),
+        }
+    }
+}
+
+/// Which objects; what is empty fits all.
+#[derive(Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(crate) struct Identity {
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) kind: String,
+    pub(crate) name: String,
+    pub(crate) namespace: String,
+}
+
+impl Identity {
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Where the value goes.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(crate) struct ReplacementTarget {
+    pub(crate) select: Option<Identity>,
+    pub(crate) reject: Vec<Identity>,
+    pub(crate) field_paths: Vec<String>,
+    pub(crate) options: Option<FieldOptions>,
+}
+
+/// Which part of a text is meant, and whether a missing field is made.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(crate) struct FieldOptions {
+    pub(crate) delimiter: String,
+    pub(crate) index: i64,
+    pub(crate) create: bool,
+}
+
 /// The order of objects.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -182,7 +252,6 @@ impl Kustomization {
             ("helmGlobals", &self.helm_globals),
             ("inventory", &self.inventory),
             ("openapi", &self.openapi),
-            ("replacements", &self.replacements),
             ("transformers", &self.transformers),
             ("validators", &self.validators),
             ("vars", &self.vars),

@@ -15,6 +15,7 @@ mod merge;
 mod order;
 mod patch;
 mod reference;
+mod replacement;
 mod resource;
 mod table;
 mod transform;
