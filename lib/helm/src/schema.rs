@@ -59,7 +59,7 @@ fn check_one(schema: &[u8], values: &Values) -> Result<(), String> {
     let values = Value::Object(values.clone());
     let mut errors: Vec<_> = validator.iter_errors(&values).collect();
     errors.sort_by_key(|error| error.instance_path().to_string());
-    let problems = listed(&errors.iter().collect::<Vec<_>>(), 0);
+    let problems = listed(&errors.iter().collect::<Vec<_>>(), 0, &values);
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
@@ -67,13 +67,13 @@ fn validator(schema: &Value) -> Result<Validator, String> {
     let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
     options.build(schema).map_err(|error| {
         let mut text = String::from("\"file:///values.schema.json#\" is not valid against metaschema: ");
-        let _ = write!(text, "{}", message(&error));
+        let _ = write!(text, "{}", message(&error, schema));
         format!("{text} at '{}'", error.instance_path())
     })
 }
 
 /// One line per problem. Several properties that one object lacks are one problem.
-fn listed(errors: &[&ValidationError<'_>], depth: usize) -> String {
+fn listed(errors: &[&ValidationError<'_>], depth: usize, root: &Value) -> String {
     let mut lines: Vec<(String, String)> = Vec::new();
     let mut missing: Vec<(String, Vec<String>)> = Vec::new();
     for error in errors {
@@ -92,12 +92,12 @@ fn listed(errors: &[&ValidationError<'_>], depth: usize) -> String {
         }
         let nested = match error.kind() {
             Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
-                listed(&context.iter().flatten().collect::<Vec<_>>(), depth + 1)
+                listed(&context.iter().flatten().collect::<Vec<_>>(), depth + 1, root)
             }
-            Kind::PropertyNames { error } => listed(&[error], depth + 1),
+            Kind::PropertyNames { error } => listed(&[error], depth + 1, root),
             _ => String::new(),
         };
-        lines.push((place, format!("{}\n{nested}", message(error))));
+        lines.push((place, format!("{}\n{nested}", message(error, root))));
     }
     let indent = "  ".repeat(depth);
     let mut text = String::new();
@@ -150,7 +150,7 @@ fn size(value: &Value) -> usize {
 const ORDER: &[&str] = &["null", "boolean", "number", "integer", "string", "array", "object"];
 
 /// What is wrong at one place.
-fn message(error: &ValidationError<'_>) -> String {
+fn message(error: &ValidationError<'_>, root: &Value) -> String {
     let found = error.instance();
     let compared =
         |limit: &dyn std::fmt::Display, got: String| format!("{}: got {got}, want {limit}", error.kind().keyword());
@@ -218,8 +218,9 @@ fn message(error: &ValidationError<'_>) -> String {
         }
         Kind::Not { .. } => "'not' failed".to_owned(),
         Kind::FalseSchema if error.schema_path().to_string().ends_with("/additionalProperties") => {
-            let names: Vec<String> = found
-                .as_object()
+            let names: Vec<String> = root
+                .pointer(error.instance_path().as_str())
+                .and_then(Value::as_object)
                 .into_iter()
                 .flatten()
                 .map(|(name, _)| quoted(name))
