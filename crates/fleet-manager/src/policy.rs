@@ -97,7 +97,7 @@ impl Rules {
         self.check_url(&spec.repo)?;
         allowed("clientSecretName", &spec.client_secret_name, &self.client_secrets)?;
         if self.require_service_account && spec.service_account.is_empty() {
-            return Err("policy requires a serviceAccount to be set".to_owned());
+            return Err("serviceAccount is required by Policy but is not set".to_owned());
         }
         Ok(spec)
     }
@@ -129,12 +129,19 @@ impl Rules {
     pub(crate) fn check_bundle(&self, spec: &BundleSpec) -> Result<(), String> {
         let own = &spec.options.service_account;
         if self.require_service_account && own.is_empty() {
-            return Err("policy requires a serviceAccount to be set".to_owned());
+            return Err("serviceAccount is required by Policy but is not set on the Bundle".to_owned());
         }
         allowed("serviceAccount", own, &self.policy_accounts)?;
-        spec.targets
-            .iter()
-            .try_for_each(|target| allowed("serviceAccount", &target.options.service_account, &self.policy_accounts))
+        spec.targets.iter().try_for_each(|target| {
+            let theirs = &target.options.service_account;
+            allowed("serviceAccount", theirs, &self.policy_accounts).map_err(|_| {
+                let list = self.policy_accounts.join(" ");
+                format!(
+                    "disallowed serviceAccount {theirs} in target {}: {theirs} not in allowed set [{list}]",
+                    target.name
+                )
+            })
+        })
     }
 }
 
@@ -196,6 +203,22 @@ mod tests {
         assert_eq!(
             rules.check_url("no").unwrap_err(),
             "disallowed repo no: no not in allowed set [exact https://good/.*]"
+        );
+    }
+
+    #[test]
+    fn a_bundle_needs_an_allowed_account_in_every_target() {
+        let rules = rules(
+            json!({"requireServiceAccount": true, "allowedServiceAccounts": ["good"]}),
+            json!({}),
+        );
+        let check = |spec: serde_json::Value| rules.check_bundle(&serde_json::from_value(spec).unwrap());
+        assert!(check(json!({})).is_err());
+        assert!(check(json!({"serviceAccount": "bad"})).is_err());
+        assert!(check(json!({"serviceAccount": "good"})).is_ok());
+        assert_eq!(
+            check(json!({"serviceAccount": "good", "targets": [{"name": "t", "serviceAccount": "root"}]})).unwrap_err(),
+            "disallowed serviceAccount root in target t: root not in allowed set [good]"
         );
     }
 

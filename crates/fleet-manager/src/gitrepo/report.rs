@@ -51,7 +51,8 @@ pub(super) async fn report(repository: &GitRepo, facts: &Facts, done: &Done, par
         let mut before = current.status.clone().unwrap_or_default();
         let shown = before.last_polling_triggered.as_deref().and_then(parse_rfc3339);
         before.last_polling_triggered.clone_from(&status.last_polling_triggered);
-        before == status && shown.is_some_and(|shown| between(shown, now) < LOOK_SHOWN)
+        let recent = shown.is_some_and(|shown| between(shown, now) < LOOK_SHOWN);
+        before == status && (recent || status.last_polling_triggered.is_none())
     };
     if same {
         return Ok(());
@@ -66,7 +67,9 @@ fn followed(status: &mut GitRepoStatus, repository: &GitRepo, facts: &Facts, now
     }
     let mut problem = facts.access.as_ref().err().cloned();
     if let Some(answer) = &facts.looked {
-        status.last_polling_triggered = Some(condition::rfc3339(facts.looked_at));
+        if !repository.spec.disable_polling {
+            status.last_polling_triggered = Some(condition::rfc3339(facts.looked_at));
+        }
         let error = answer.as_ref().err();
         condition::set_error(
             &mut status.base.conditions,

@@ -11,6 +11,7 @@ use fleet_runtime::controller::{self, Options};
 use fleet_runtime::{Action, Error, Key, Services, write};
 
 use crate::planner::Planner;
+use crate::policy::Rules;
 use crate::shell::{Index, Shell, deleting, label, name, namespace};
 
 fn repository_of(bundle: &Bundle) -> Option<String> {
@@ -53,6 +54,15 @@ async fn reconcile(key: Key, shell: Arc<Shell>, planner: Planner, index: Index) 
         return Ok(Action::AwaitChange);
     };
     if deleting(&*repository) || repository.spec.repo.is_empty() {
+        return Ok(Action::AwaitChange);
+    }
+    let world = &shell.world;
+    let rules = Rules::new(
+        &world.policies.mirror().within(&key.namespace),
+        &world.restrictions.mirror().within(&key.namespace),
+    );
+    if rules.check_repository(&repository.spec).is_err() {
+        // Nothing of it is deployed as it stands; what it says is why.
         return Ok(Action::AwaitChange);
     }
     let source = SourceKey::new(SourceKind::GitRepo, key.namespace.clone(), key.name.clone());
