@@ -88,19 +88,33 @@ impl Disk {
         let objects = database.keyspace("objects", options).map_err(open)?;
         let facts = database.keyspace(REVISION, options).map_err(open)?;
         let revision = facts.get(REVISION).map_err(open)?;
-        let revision = revision.and_then(|bytes| Some(u64::from_be_bytes(bytes.as_ref().try_into().ok()?))).unwrap_or(1);
+        let revision = revision
+            .and_then(|bytes| Some(u64::from_be_bytes(bytes.as_ref().try_into().ok()?)))
+            .unwrap_or(1);
         let shared = Arc::new(Shared {
             objects,
-            view: RwLock::new(View { snapshot: database.snapshot(), revision }),
+            view: RwLock::new(View {
+                snapshot: database.snapshot(),
+                revision,
+            }),
             history: Arc::new(History::new(revision, history)),
         });
         let (jobs, waiting) = mpsc::channel();
-        let committer = Committer { database, facts, shared: Arc::clone(&shared), revision };
+        let committer = Committer {
+            database,
+            facts,
+            shared: Arc::clone(&shared),
+            revision,
+        };
         let committer = std::thread::Builder::new()
             .name("store-commit".to_owned())
             .spawn(move || committer.run(&waiting))
             .map_err(|source| backend("start the committer", source))?;
-        Ok(Self { shared, jobs, committer: Some(committer) })
+        Ok(Self {
+            shared,
+            jobs,
+            committer: Some(committer),
+        })
     }
 }
 
@@ -116,7 +130,9 @@ impl Drop for Disk {
 
 impl std::fmt::Debug for Disk {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Disk").field("revision", &self.shared.view().revision).finish_non_exhaustive()
+        f.debug_struct("Disk")
+            .field("revision", &self.shared.view().revision)
+            .finish_non_exhaustive()
     }
 }
 
@@ -133,11 +149,16 @@ impl Store for Disk {
         let view = self.shared.view();
         let revision = scan.at.unwrap_or(view.revision);
         let start = scan.after.map_or(Bound::Included(scan.scope), Bound::Excluded);
-        let mut guards = view.snapshot.range::<&str, _>(&self.shared.objects, (start, Bound::Unbounded));
+        let mut guards = view
+            .snapshot
+            .range::<&str, _>(&self.shared.objects, (start, Bound::Unbounded));
         if revision < view.revision {
             return self.scan_past(scan, revision, guards);
         }
-        let mut result = Page { revision, ..Page::default() };
+        let mut result = Page {
+            revision,
+            ..Page::default()
+        };
         for guard in guards.by_ref() {
             let (key, value) = guard.into_inner().map_err(|source| backend("scan", source))?;
             let key = text(&key)?;
@@ -183,7 +204,11 @@ impl Disk {
     fn scan_past(&self, scan: &Scan<'_>, revision: u64, guards: fjall::Iter) -> Result<Page, Error> {
         let then = self.shared.history.overlay(scan.scope, revision)?;
         // Enough to fill the page even if everything that has changed since is not part of it.
-        let enough = if scan.limit == 0 { usize::MAX } else { scan.limit + then.len() + 1 };
+        let enough = if scan.limit == 0 {
+            usize::MAX
+        } else {
+            scan.limit + then.len() + 1
+        };
         let mut now = Vec::new();
         let mut cut = false;
         for guard in guards {
@@ -210,7 +235,9 @@ impl Shared {
     }
 
     fn get(&self, snapshot: &Snapshot, key: &str) -> Result<Option<Entry>, Error> {
-        let value = snapshot.get(&self.objects, key).map_err(|source| backend("read", source))?;
+        let value = snapshot
+            .get(&self.objects, key)
+            .map_err(|source| backend("read", source))?;
         value.map(|value| decode(&value)).transpose()
     }
 }
@@ -265,7 +292,11 @@ impl Committer {
             };
             revision += 1;
             let created = previous.as_ref().map_or(revision, |entry| entry.created);
-            let entry = write.value.map(|value| Entry { value, created, modified: revision });
+            let entry = write.value.map(|value| Entry {
+                value,
+                created,
+                modified: revision,
+            });
             match &entry {
                 Some(entry) => batch.insert(&self.shared.objects, &*write.key, encode(entry)),
                 None => batch.remove(&self.shared.objects, &*write.key),
@@ -288,7 +319,10 @@ impl Committer {
         self.revision = revision;
         {
             let mut view = self.shared.view.write().unwrap_or_else(PoisonError::into_inner);
-            *view = View { snapshot: self.database.snapshot(), revision };
+            *view = View {
+                snapshot: self.database.snapshot(),
+                revision,
+            };
             // Readers wait here, so that nobody hears of what they cannot read yet.
             self.shared.history.publish(events);
         }
@@ -312,7 +346,11 @@ fn decode(bytes: &[u8]) -> Result<Entry, Error> {
         let (created, rest) = bytes.split_first_chunk::<8>()?;
         let (modified, value) = rest.split_first_chunk::<8>()?;
         let value = Bytes::copy_from_slice(value);
-        Some(Entry { value, created: u64::from_be_bytes(*created), modified: u64::from_be_bytes(*modified) })
+        Some(Entry {
+            value,
+            created: u64::from_be_bytes(*created),
+            modified: u64::from_be_bytes(*modified),
+        })
     };
     read().ok_or_else(|| backend("read a stored value", std::io::Error::other("it is too short")))
 }
@@ -322,7 +360,10 @@ fn text(key: &[u8]) -> Result<&str, Error> {
 }
 
 fn backend(action: &'static str, source: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::Backend { action, source: Arc::new(source) }
+    Error::Backend {
+        action,
+        source: Arc::new(source),
+    }
 }
 
 fn stopped() -> Error {

@@ -30,17 +30,27 @@ impl Drop for Directory {
 
 fn write(store: &impl Store, key: &str, expect: Expect, value: Option<&str>) -> Result<u64, Error> {
     let value = value.map(|value| Bytes::from(value.to_owned()));
-    block_on(store.write(Write { key: key.into(), expect, value }))
+    block_on(store.write(Write {
+        key: key.into(),
+        expect,
+        value,
+    }))
 }
 
 fn put(store: &impl Store, key: &str, value: &str) -> u64 {
-    let expect = store.get(key).unwrap().map_or(Expect::Absent, |entry| Expect::Revision(entry.modified));
+    let expect = store
+        .get(key)
+        .unwrap()
+        .map_or(Expect::Absent, |entry| Expect::Revision(entry.modified));
     write(store, key, expect, Some(value)).unwrap()
 }
 
 fn shown(page: &Page) -> Vec<String> {
     let text = |value: &Bytes| String::from_utf8(value.to_vec()).unwrap();
-    page.entries.iter().map(|(key, entry)| format!("{key}={}", text(&entry.value))).collect()
+    page.entries
+        .iter()
+        .map(|(key, entry)| format!("{key}={}", text(&entry.value)))
+        .collect()
 }
 
 #[test]
@@ -49,10 +59,21 @@ fn a_write_needs_what_it_expects() {
     let store = Disk::open(&directory.0, 10).unwrap();
     let first = write(&store, "/a/b/c", Expect::Absent, Some("1")).unwrap();
     assert_eq!(store.revision(), first);
-    let Err(Error::Conflict(Some(held))) = write(&store, "/a/b/c", Expect::Absent, Some("2")) else { panic!() };
-    assert_eq!((&held.value[..], held.created, held.modified), (&b"1"[..], first, first));
-    assert!(matches!(write(&store, "/a/b/c", Expect::Revision(first + 1), None), Err(Error::Conflict(Some(_)))));
-    assert!(matches!(write(&store, "/a/b/d", Expect::Revision(first), None), Err(Error::Conflict(None))));
+    let Err(Error::Conflict(Some(held))) = write(&store, "/a/b/c", Expect::Absent, Some("2")) else {
+        panic!()
+    };
+    assert_eq!(
+        (&held.value[..], held.created, held.modified),
+        (&b"1"[..], first, first)
+    );
+    assert!(matches!(
+        write(&store, "/a/b/c", Expect::Revision(first + 1), None),
+        Err(Error::Conflict(Some(_)))
+    ));
+    assert!(matches!(
+        write(&store, "/a/b/d", Expect::Revision(first), None),
+        Err(Error::Conflict(None))
+    ));
     let second = write(&store, "/a/b/c", Expect::Revision(first), Some("2")).unwrap();
     let entry = store.get("/a/b/c").unwrap().unwrap();
     assert_eq!((entry.created, entry.modified), (first, second));
@@ -68,14 +89,31 @@ fn pages_show_one_revision_in_order() {
         put(&store, &format!("/g/r/{name}"), name);
     }
     put(&store, "/g/r2/x", "other");
-    let first = store.scan(&Scan { scope: "/g/r/", limit: 2, ..Scan::default() }).unwrap();
+    let first = store
+        .scan(&Scan {
+            scope: "/g/r/",
+            limit: 2,
+            ..Scan::default()
+        })
+        .unwrap();
     assert_eq!(shown(&first), ["/g/r/a=a", "/g/r/b=b"]);
     assert_eq!((first.more, first.remaining), (true, 2));
 
     put(&store, "/g/r/c", "changed");
     put(&store, "/g/r/bb", "new");
-    write(&store, "/g/r/d", Expect::Revision(store.get("/g/r/d").unwrap().unwrap().modified), None).unwrap();
-    let scan = Scan { scope: "/g/r/", after: Some("/g/r/b"), limit: 2, at: Some(first.revision) };
+    write(
+        &store,
+        "/g/r/d",
+        Expect::Revision(store.get("/g/r/d").unwrap().unwrap().modified),
+        None,
+    )
+    .unwrap();
+    let scan = Scan {
+        scope: "/g/r/",
+        after: Some("/g/r/b"),
+        limit: 2,
+        at: Some(first.revision),
+    };
     let second = store.scan(&scan).unwrap();
     assert_eq!(shown(&second), ["/g/r/c=c", "/g/r/d=d"]);
     assert!(!second.more);
@@ -83,9 +121,24 @@ fn pages_show_one_revision_in_order() {
     let second = store.scan(&scan).unwrap();
     assert_eq!((shown(&second), second.more), (vec!["/g/r/c=c".to_owned()], true));
 
-    let now = store.scan(&Scan { scope: "/g/r/", ..Scan::default() }).unwrap();
+    let now = store
+        .scan(&Scan {
+            scope: "/g/r/",
+            ..Scan::default()
+        })
+        .unwrap();
     assert_eq!(shown(&now), ["/g/r/a=a", "/g/r/b=b", "/g/r/bb=new", "/g/r/c=changed"]);
-    assert_eq!(shown(&store.scan(&Scan { scope: "/g/r2/x", ..Scan::default() }).unwrap()), ["/g/r2/x=other"]);
+    assert_eq!(
+        shown(
+            &store
+                .scan(&Scan {
+                    scope: "/g/r2/x",
+                    ..Scan::default()
+                })
+                .unwrap()
+        ),
+        ["/g/r2/x=other"]
+    );
     assert_eq!(store.scan(&Scan::default()).unwrap().entries.len(), 5);
 }
 
@@ -97,7 +150,11 @@ fn events_come_in_the_order_of_revisions_and_are_readable() {
     let writes: Vec<_> = (0..200)
         .map(|number| {
             let key = format!("/g/r/{number}").into();
-            store.write(Write { key, expect: Expect::Absent, value: Some(Bytes::from_static(b"x")) })
+            store.write(Write {
+                key,
+                expect: Expect::Absent,
+                value: Some(Bytes::from_static(b"x")),
+            })
         })
         .collect();
     let mut last = 1;
@@ -127,7 +184,10 @@ fn a_restart_goes_on_with_the_next_revision() {
     assert_eq!(store.revision(), deleted);
     assert_eq!(store.get("/g/r/b").unwrap().unwrap().modified, kept);
     assert_eq!(store.get("/g/r/c").unwrap(), None);
-    assert!(matches!(store.history().subscribe("", kept), Err(Error::Expired { .. })));
+    assert!(matches!(
+        store.history().subscribe("", kept),
+        Err(Error::Expired { .. })
+    ));
     assert_eq!(put(&store, "/g/r/a", "4"), deleted + 1);
 }
 
@@ -172,17 +232,26 @@ fn no_acknowledged_write_is_lost_when_the_process_is_killed() {
     // Twice, so that a recovered store is killed, too.
     for round in 1..=2 {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "store::disk::tests::no_acknowledged_write_is_lost_when_the_process_is_killed"])
+            .args([
+                "--exact",
+                "store::disk::tests::no_acknowledged_write_is_lost_when_the_process_is_killed",
+            ])
             .arg("--nocapture")
             .env(CHILD, &directory.0)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let lines = BufReader::new(child.stdout.take().unwrap())
+            .lines()
+            .map_while(Result::ok);
         for line in lines {
-            let Some(rest) = line.strip_prefix("acknowledged ") else { continue };
+            let Some(rest) = line.strip_prefix("acknowledged ") else {
+                continue;
+            };
             // The last line may be cut.
-            let Some((key, revision)) = rest.split_once(' ') else { continue };
+            let Some((key, revision)) = rest.split_once(' ') else {
+                continue;
+            };
             acknowledged.push((key.to_owned(), revision.parse::<u64>().unwrap_or_default()));
             if acknowledged.len() == round * 300 {
                 child.kill().unwrap();
