@@ -132,10 +132,15 @@ fn map_at<'a>(map: &'a mut Map<String, Value>, key: &str) -> &'a mut Map<String,
     }
 }
 
-/// Sets `metadata.<section>.<key>`; does nothing to what is not an object.
+/// Sets `metadata.<section>.<key>`; does nothing to what is not an object. A section with a
+/// value that is no text is no section: it is begun anew, as upstream does.
 fn set_meta(object: &mut Value, section: &str, key: &str, value: &str) {
     if let Value::Object(map) = object {
-        map_at(map_at(map, "metadata"), section).insert(key.to_owned(), value.into());
+        let section = map_at(map_at(map, "metadata"), section);
+        if section.values().any(|value| !value.is_string()) {
+            section.clear();
+        }
+        section.insert(key.to_owned(), value.into());
     }
 }
 

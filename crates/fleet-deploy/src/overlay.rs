@@ -38,15 +38,6 @@ pub enum Error {
         /// Cause.
         message: String,
     },
-    /// The result cannot be written.
-    #[error("write '{name}'")]
-    Write {
-        /// The file.
-        name: String,
-        /// Cause.
-        #[source]
-        source: goyaml::Error,
-    },
 }
 
 /// Applies the overlays in order.
@@ -97,6 +88,5 @@ fn patched(target: &str, current: &[u8], patch: &str, patch_data: &[u8]) -> Resu
         target: target.to_owned(),
         message,
     })?;
-    let text = goyaml::to_yaml(&result).map_err(|source| Error::Write { name: target.to_owned(), source })?;
-    Ok(text.into_bytes())
+    Ok(goyaml::json::to_string(&result).into_bytes())
 }

@@ -25,7 +25,7 @@ use crate::watch::Watched;
 const DEPENDENCY: Duration = Duration::from_secs(15);
 /// Time after which a right that was missing is tried again.
 const FORBIDDEN: Duration = Duration::from_secs(2 * 60);
-/// Time between taking a release away and making it again.
+/// Time between taking a release away and making it again, and after the first sign of a loss.
 const OVERWRITE: Duration = Duration::from_secs(5);
 
 /// What came of a call.
@@ -250,7 +250,18 @@ impl Pass<'_> {
         };
         self.derive(&seen);
         self.set(condition::MONITORED, None);
+        self.look_again(&seen);
         self.watch(&seen).await;
+    }
+
+    /// What went missing just now may be the first sign of more: of a namespace that is being
+    /// emptied, or of an object that another bundle took away.
+    fn look_again(&mut self, seen: &Seen) {
+        let missing = seen.differences.iter().any(|(_, found)| matches!(found, monitor::Difference::Missing { .. }));
+        let before = self.deployment.status.as_ref().map(|status| &status.modified_status);
+        if missing && before != Some(&self.done.status.modified_status) {
+            self.done.again = Some(OVERWRITE);
+        }
     }
 
     fn derive(&mut self, seen: &Seen) {

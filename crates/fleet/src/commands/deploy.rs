@@ -56,8 +56,10 @@ pub(crate) fn run(args: Args) -> ExitCode {
     };
     crate::program::run(move |_stop| async move {
         let objects = objects(&args, &input).await?;
-        let text = goyaml::to_yaml(&Value::Array(objects)).context("print objects")?;
-        printer::line(text);
+        if !objects.is_empty() {
+            let text = goyaml::to_yaml(&Value::Array(objects)).context("print objects")?;
+            printer::line(text);
+        }
         Ok(ExitCode::SUCCESS)
     })
 }
