@@ -67,15 +67,46 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
         "overrideTargets".to_owned(),
         schema["properties"]["targetRestrictions"].clone(),
     );
-    more.insert(
-        "imageScans".to_owned(),
-        json!({"type": "array", "items": spec("ImageScan")}),
-    );
+    let mut scan = spec("ImageScan");
+    if let Some(scan) = scan.as_object_mut() {
+        // Entries without an image are passed over, and an interval has a default.
+        scan.remove("required");
+    }
+    more.insert("imageScans".to_owned(), json!({"type": "array", "items": scan}));
     if let Some(properties) = schema["properties"].as_object_mut() {
         properties.extend(more);
     }
     schema
 });
+
+/// The file as a JSON schema (draft 7), for editors. Keys are matched exactly there, while Fleet
+/// does not mind their case, and unknown keys are allowed in both.
+#[must_use]
+pub fn json_schema() -> Value {
+    let mut schema = plain(&SCHEMA);
+    schema["$schema"] = json!("http://json-schema.org/draft-07/schema#");
+    schema["title"] = json!("fleet.yaml");
+    schema
+}
+
+/// A CRD schema without what only Kubernetes knows.
+fn plain(schema: &Value) -> Value {
+    match schema {
+        Value::Object(map) => {
+            let nullable = map.get("nullable") == Some(&Value::Bool(true));
+            let known = map
+                .iter()
+                .filter(|(key, _)| key.as_str() != "nullable" && !key.starts_with("x-kubernetes-"));
+            let mut out: Map<String, Value> = known.map(|(key, value)| (key.clone(), plain(value))).collect();
+            if let Some(Value::String(kind)) = out.get("type").filter(|_| nullable) {
+                out.insert("type".to_owned(), json!([kind, "null"]));
+            }
+            Value::Object(out)
+        }
+        Value::Array(items) => items.iter().map(plain).collect(),
+        other => other.clone(),
+    }
+}
 
 /// Reads a `fleet.yaml`. Nothing at all is an empty one.
 ///
@@ -167,6 +198,22 @@ fn check_dependencies(text: &str, spec: &BundleSpec) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const SCHEMA_FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schemas/fleet.yaml.schema.json");
+
+    #[test]
+    fn the_published_schema_is_this_one() {
+        let expected = json_schema();
+        if crate::env::read("UPDATE_EXPECT").is_some() {
+            std::fs::write(SCHEMA_FILE, serde_json::to_string_pretty(&expected).unwrap() + "\n").unwrap();
+        }
+        let found: Value = serde_json::from_str(&std::fs::read_to_string(SCHEMA_FILE).unwrap()).unwrap();
+        assert_eq!(found, expected, "run the test with UPDATE_EXPECT=1 to write it anew");
+        assert_eq!(
+            expected["properties"]["helm"]["properties"]["chart"]["type"],
+            json!(["string", "null"])
+        );
+    }
 
     #[test]
     fn a_file_may_be_empty() {
