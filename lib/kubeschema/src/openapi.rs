@@ -83,10 +83,10 @@ fn property(facts: &Value, types: &Map<String, Value>, open: &mut Vec<String>) -
     let pointer = flags.contains('p') || flags.contains('c');
     if let Some(default) = facts.get("d") {
         schema["default"] = default.clone();
-    } else if facts["z"] == true || (!pointer && (!flags.contains('o') || flags.contains('s'))) {
-        if let Some(zero) = zero(text, types) {
-            schema["default"] = zero;
-        }
+    } else if (facts["z"] == true || (!pointer && (!flags.contains('o') || flags.contains('s'))))
+        && let Some(zero) = zero(text, types)
+    {
+        schema["default"] = zero;
     }
     if let Some(choices) = facts.get("i") {
         let inside = if schema["type"] == "array" {

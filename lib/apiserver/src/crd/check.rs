@@ -290,7 +290,7 @@ fn combinations(node: &Node, value: &Value, path: &str, errors: &mut Vec<FieldEr
     }
     let mut must = |detail: &str| {
         errors.push(FieldError::invalid(
-            place.as_str(),
+            "<nil>",
             "",
             format!("{place:?} must validate {detail}"),
         ));
@@ -303,13 +303,13 @@ fn combinations(node: &Node, value: &Value, path: &str, errors: &mut Vec<FieldEr
         let found = if fitting == 0 {
             "none valid".to_owned()
         } else {
-            format!("{fitting} valid")
+            format!("{fitting} valid alternatives")
         };
         must(&format!("one and only one schema (oneOf). Found {found}"));
     }
     if node.not.as_ref().is_some_and(|inner| faults(inner).is_empty()) {
         errors.push(FieldError::invalid(
-            place.as_str(),
+            "<nil>",
             "",
             format!("{place:?} must not validate the schema (not)"),
         ));
@@ -407,6 +407,26 @@ mod tests {
                 "spec.m[1]: Duplicate value: {\"k\":\"x\"}",
                 "spec.m[2].k: Required value",
                 "spec.s[2]: Duplicate value: \"x\""
+            ]
+        );
+    }
+
+    #[test]
+    fn alternatives_are_told_without_a_field() {
+        let schema = of_spec(json!({
+            "o": {"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}]},
+            "n": {"type": "string", "not": {"enum": ["bad"]}},
+        }));
+        let found = problems(schema, json!({"spec": {"o": {"a": 1, "b": 2}, "n": "bad"}}), None);
+        let texts: Vec<String> = found
+            .into_iter()
+            .map(|(field, _, text)| format!("{field}: {text}"))
+            .collect();
+        assert_eq!(
+            texts,
+            [
+                "<nil>: Invalid value: \"\": \"spec.n\" must not validate the schema (not)",
+                "<nil>: Invalid value: \"\": \"spec.o\" must validate one and only one schema (oneOf). Found 2 valid alternatives",
             ]
         );
     }

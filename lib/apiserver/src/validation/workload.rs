@@ -29,9 +29,7 @@ pub(super) fn check(kind: &str, object: &Value, old: Option<&Value>, errors: &mu
             always(object, errors);
             if kind == "StatefulSet" {
                 // Its volumes also come from claim templates, so mounts cannot be checked against the template's own.
-                errors.retain(|error| {
-                    error.kind != field::Kind::NotFound || !error.field.contains(".volumeMounts[")
-                });
+                errors.retain(|error| error.kind != field::Kind::NotFound || !error.field.contains(".volumeMounts["));
                 fixed(object, old, errors);
             } else {
                 immutable("spec.selector", "/spec/selector", object, old, errors);

@@ -31,8 +31,8 @@ pub(super) fn after(group: &str, version: &str, kind: &str, object: &mut Value) 
         ("", "PersistentVolume" | "PersistentVolumeClaim") => {
             fill(of(object, "status"), "phase", &json!("Pending"));
         }
-        ("apps", "Deployment") => rolling(&mut object["spec"]["strategy"], "25%".into(), "25%".into()),
-        ("apps", "DaemonSet") => rolling(&mut object["spec"]["updateStrategy"], 1.into(), 0.into()),
+        ("apps", "Deployment") => rolling(&mut object["spec"]["strategy"], &"25%".into(), &"25%".into()),
+        ("apps", "DaemonSet") => rolling(&mut object["spec"]["updateStrategy"], &1.into(), &0.into()),
         ("apps", "StatefulSet") => stateful_set(&mut object["spec"]),
         ("autoscaling", "HorizontalPodAutoscaler") if version == "v2" => autoscaler(&mut object["spec"]),
         ("apiextensions.k8s.io", "CustomResourceDefinition") => definition(&mut object["spec"]),
@@ -212,15 +212,15 @@ fn limit_range(object: &mut Value) {
     }
 }
 
-fn rolling(strategy: &mut Value, unavailable: Value, surge: Value) {
+fn rolling(strategy: &mut Value, unavailable: &Value, surge: &Value) {
     if !strategy.is_object() {
         return;
     }
     fill(strategy, "type", &json!("RollingUpdate"));
     if strategy["type"] == "RollingUpdate" {
         let update = of(strategy, "rollingUpdate");
-        fill(update, "maxUnavailable", &unavailable);
-        fill(update, "maxSurge", &surge);
+        fill(update, "maxUnavailable", unavailable);
+        fill(update, "maxSurge", surge);
     }
 }
 

@@ -85,21 +85,19 @@ fn walk(schema: &Type, value: &mut Value) {
 /// Defaults of a type that depend on its other fields.
 fn dependent(name: &str, map: &mut Map<String, Value>) {
     match name {
-        "io.k8s.api.core.v1.Container" | "io.k8s.api.core.v1.EphemeralContainer" => {
-            if !map.contains_key("imagePullPolicy") {
-                let image = map.get("image").and_then(Value::as_str).unwrap_or_default();
-                let policy = if tag(image) == "latest" {
-                    "Always"
-                } else {
-                    "IfNotPresent"
-                };
-                map.insert("imagePullPolicy".to_owned(), policy.into());
-            }
+        "io.k8s.api.core.v1.Container" | "io.k8s.api.core.v1.EphemeralContainer"
+            if !map.contains_key("imagePullPolicy") =>
+        {
+            let image = map.get("image").and_then(Value::as_str).unwrap_or_default();
+            let policy = if tag(image) == "latest" {
+                "Always"
+            } else {
+                "IfNotPresent"
+            };
+            map.insert("imagePullPolicy".to_owned(), policy.into());
         }
-        "io.k8s.api.core.v1.Volume" => {
-            if map.keys().all(|key| key == "name") {
-                map.insert("emptyDir".to_owned(), Value::Object(Map::new()));
-            }
+        "io.k8s.api.core.v1.Volume" if map.keys().all(|key| key == "name") => {
+            map.insert("emptyDir".to_owned(), Value::Object(Map::new()));
         }
         "io.k8s.api.rbac.v1.Subject" => {
             let known = matches!(map.get("kind").and_then(Value::as_str), Some("User" | "Group"));

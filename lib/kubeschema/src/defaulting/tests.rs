@@ -2,6 +2,7 @@ use serde_json::{Value, json};
 
 use super::normalise;
 
+#[expect(clippy::needless_pass_by_value, reason = "fixtures read better by value")]
 fn spec(group: &str, version: &str, kind: &str, given: Value) -> Value {
     let mut object = json!({ "spec": given });
     normalise(group, version, kind, &mut object).unwrap();

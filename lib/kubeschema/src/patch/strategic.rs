@@ -283,6 +283,7 @@ mod tests {
     use super::*;
     use crate::kinds;
 
+    #[expect(clippy::needless_pass_by_value, reason = "fixtures read better by value")]
     fn patched(kind: &str, mut document: Value, patch: Value) -> Result<Value, Error> {
         let version = if kind == "Deployment" { "apps/v1" } else { "v1" };
         apply(kinds::schema_of(version, kind).unwrap(), &mut document, &patch).map(|()| document)

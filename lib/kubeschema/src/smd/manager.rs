@@ -181,11 +181,11 @@ pub(super) fn cap(entries: &mut Vec<Entry>) {
         };
         let is_bucket =
             |e: &Entry| e.manager == ANCIENT && e.api_version == entry.api_version && e.subresource.is_empty();
-        if !entries.iter().any(is_bucket) {
-            if let Some(renamed) = entries.iter_mut().find(|e| e.same(start)) {
-                ANCIENT.clone_into(&mut renamed.manager);
-                renamed.subresource.clear();
-            }
+        if !entries.iter().any(is_bucket)
+            && let Some(renamed) = entries.iter_mut().find(|e| e.same(start))
+        {
+            ANCIENT.clone_into(&mut renamed.manager);
+            renamed.subresource.clear();
         }
         if let Some(bucket) = entries.iter_mut().find(|e| is_bucket(e)) {
             bucket.set = bucket.set.union(&entry.set);
@@ -212,16 +212,16 @@ pub fn keep_times(old: &Value, new: &mut Value) {
             .pointer_mut("/metadata/managedFields")
             .and_then(Value::as_array_mut)
         {
-            list.sort_by_key(|entry| entry.to_string());
+            list.sort_by_key(std::string::ToString::to_string);
         }
         object
     };
-    if timeless(old) == timeless(new) {
-        if let (Some(times), Some(list)) = (
+    if timeless(old) == timeless(new)
+        && let (Some(times), Some(list)) = (
             old.pointer("/metadata/managedFields"),
             new.pointer_mut("/metadata/managedFields"),
-        ) {
-            list.clone_from(times);
-        }
+        )
+    {
+        list.clone_from(times);
     }
 }

@@ -163,10 +163,10 @@ fn apply_once(request: &Request<'_>, live: Option<&Value>, config: &Value, force
     let mut own = entry(request, request.manager, Operation::Apply);
     own.set = field_set(request.schema, config).without(&request.reset);
     let merged = merge(request.schema, &older, config);
-    let last = match entries.iter().position(|e| e.same(&own)) {
-        Some(position) => Some(entries.swap_remove(position)),
-        None => None,
-    };
+    let last = entries
+        .iter()
+        .position(|e| e.same(&own))
+        .map(|position| entries.swap_remove(position));
     let newer = match &last {
         Some(last) if !last.set.is_empty() => {
             let schema = (request.versions)(&last.api_version).unwrap_or(request.schema);
@@ -300,6 +300,7 @@ mod tests {
         }
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "fixtures read better by value")]
     fn config(data: Value) -> Value {
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data})
     }
