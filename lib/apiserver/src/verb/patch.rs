@@ -132,6 +132,23 @@ fn refused(error: &patch::Error) -> Box<Status> {
     }
 }
 
+/// The refusal of a patch whose result cannot be read: the patch is to blame, not the body's form.
+pub(super) fn unreadable(why: &Status) -> Box<Status> {
+    let why = why
+        .message
+        .split_once(": ")
+        .map_or(why.message.as_str(), |(_, why)| why);
+    let message = format!("Invalid value: {why}");
+    let mut status = Status::invalid(
+        "",
+        "",
+        "",
+        vec![Cause::new("FieldValueInvalid", "patch", message.as_str())],
+    );
+    status.message = format!(" \"\" is invalid: patch: {message}");
+    Box::new(status)
+}
+
 /// Refuses a result that became something else.
 pub(super) fn check_result(request: &Request, object: &Value) -> Result<()> {
     let same = object["kind"] == request.resource.kind.as_str()

@@ -60,7 +60,10 @@ async fn update(cluster: &Arc<Cluster>, request: &Request, patching: bool) -> Re
         let versioned = check_version(request, &live, &object, entry.modified, patching)?;
         check_uid(request, &live, &object)?;
         service::keep(&request.resource, &live, &mut object);
-        let warnings = intake::normalise(request, &mut object, scan)?;
+        let warnings = intake::normalise(request, &mut object, scan).map_err(|status| match &change {
+            Change::Patch(_) if status.code == 400 => patch::unreadable(&status),
+            _ => status,
+        })?;
         if let Some(answer) = store(cluster, request, (&live, &entry), object, dry_run, &change).await? {
             return Ok(Answer { warnings, ..answer });
         }
