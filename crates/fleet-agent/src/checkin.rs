@@ -6,7 +6,7 @@ use std::time::Duration;
 use fleet_api::{GROUP, VERSION};
 use fleet_runtime::clock::rfc3339;
 use fleet_runtime::{Clock, Error, ResultExt, chain};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::{Instant, interval_at};
 use tokio_util::sync::CancellationToken;
 
@@ -39,20 +39,36 @@ pub(crate) async fn run(upstream: Upstream, settings: Settings, shutdown: Cancel
 }
 
 async fn check_in(upstream: &Upstream, namespace: &str, clock: &dyn Clock) -> Result<(), Error> {
-    let body = json!([{
-        "op": "add",
-        "path": "/status/agent",
-        "value": {"lastSeen": rfc3339(clock.now()), "namespace": namespace},
-    }]);
+    let agent = json!({"lastSeen": rfc3339(clock.now()), "namespace": namespace});
+    let add = json!([{"op": "add", "path": "/status/agent", "value": agent}]);
+    match send(upstream, "application/json-patch+json", &add).await {
+        // A Cluster without any status has no place to add to.
+        Err(error) if error.is_invalid() => {
+            send(
+                upstream,
+                "application/merge-patch+json",
+                &json!({"status": {"agent": agent}}),
+            )
+            .await
+        }
+        other => other,
+    }
+}
+
+async fn send(upstream: &Upstream, content_type: &str, body: &Value) -> Result<(), Error> {
     let what = || format!("cluster '{}/{}'", upstream.cluster_namespace, upstream.cluster_name);
     let uri = format!(
         "/apis/{GROUP}/{VERSION}/namespaces/{}/clusters/{}/status",
         upstream.cluster_namespace, upstream.cluster_name
     );
     let request = http::Request::patch(uri)
-        .header("content-type", "application/json-patch+json")
+        .header("content-type", content_type)
         .body(body.to_string().into_bytes())
         .map_err(|error| Error::new("patch status of", what(), error.to_string()))?;
-    upstream.client.request::<serde_json::Value>(request).await.doing("patch status of", what)?;
+    upstream
+        .client
+        .request::<Value>(request)
+        .await
+        .doing("patch status of", what)?;
     Ok(())
 }

@@ -45,7 +45,10 @@ async fn collect(cx: &Context) -> bool {
         }
     };
     for release in releases {
-        let Some(owner) = release.chart_annotation(labels::BUNDLE_ID).filter(|owner| !owner.is_empty()) else {
+        let Some(owner) = release
+            .chart_annotation(labels::BUNDLE_ID)
+            .filter(|owner| !owner.is_empty())
+        else {
             continue;
         };
         let known = cx.deployments.find(&cx.upstream.namespace, owner);
@@ -53,11 +56,18 @@ async fn collect(cx: &Context) -> bool {
             let options = options_of(deployment);
             (release_namespace(&options).to_owned(), release_name(owner, &options))
         });
-        if wanted.as_ref().is_some_and(|(namespace, name)| (namespace, name) == (&release.namespace, &release.name)) {
+        if wanted
+            .as_ref()
+            .is_some_and(|(namespace, name)| (namespace, name) == (&release.namespace, &release.name))
+        {
             continue;
         }
         if let Err(message) = take_away(cx, owner, &release).await {
-            tracing::warn!(release = release.name, error = message, "cannot remove a release without a deployment");
+            tracing::warn!(
+                release = release.name,
+                error = message,
+                "cannot remove a release without a deployment"
+            );
             return true;
         }
         // One orphan at a time: a mistake upstream must not empty the cluster in one go.

@@ -34,7 +34,9 @@ impl AgentConfig {
             Some(serde_json::Value::Number(nanoseconds)) => nanoseconds.as_u64().map(Duration::from_nanos),
             _ => None,
         };
-        given.filter(|interval| !interval.is_zero()).unwrap_or(Duration::from_secs(15 * 60))
+        given
+            .filter(|interval| !interval.is_zero())
+            .unwrap_or(Duration::from_secs(15 * 60))
     }
 }
 
@@ -45,13 +47,20 @@ impl AgentConfig {
 pub async fn load(local: &kube::Client, namespace: &str) -> Result<Option<AgentConfig>, Error> {
     let what = || format!("config map '{namespace}/{}'", labels::AGENT_CONFIG);
     let api: Api<ConfigMap> = Api::namespaced(local.clone(), namespace);
-    let Some(map) = api.get_opt(labels::AGENT_CONFIG).await.doing("get", what)? else { return Ok(None) };
-    let text = map.data.and_then(|mut data| data.remove(labels::CONFIG_KEY)).unwrap_or_default();
+    let Some(map) = api.get_opt(labels::AGENT_CONFIG).await.doing("get", what)? else {
+        return Ok(None);
+    };
+    let text = map
+        .data
+        .and_then(|mut data| data.remove(labels::CONFIG_KEY))
+        .unwrap_or_default();
     if text.trim().is_empty() {
         return Ok(Some(AgentConfig::default()));
     }
     let value = goyaml::parse(&text).map_err(|error| Error::new("parse", what(), error.to_string()))?;
-    serde_json::from_value(value).map(Some).map_err(|error| Error::new("parse", what(), error.to_string()))
+    serde_json::from_value(value)
+        .map(Some)
+        .map_err(|error| Error::new("parse", what(), error.to_string()))
 }
 
 #[cfg(test)]
@@ -61,8 +70,14 @@ mod tests {
     #[test]
     fn the_interval_is_read_as_go_writes_it() {
         let interval = |json: &str| serde_json::from_str::<AgentConfig>(json).unwrap().collection_interval();
-        assert_eq!(interval(r#"{"garbageCollectionInterval":"5s"}"#), Duration::from_secs(5));
-        assert_eq!(interval(r#"{"garbageCollectionInterval":"0s","labels":null}"#), Duration::from_secs(900));
+        assert_eq!(
+            interval(r#"{"garbageCollectionInterval":"5s"}"#),
+            Duration::from_secs(5)
+        );
+        assert_eq!(
+            interval(r#"{"garbageCollectionInterval":"0s","labels":null}"#),
+            Duration::from_secs(900)
+        );
         assert_eq!(interval("{}"), Duration::from_secs(900));
     }
 }

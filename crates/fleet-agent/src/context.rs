@@ -46,7 +46,9 @@ pub(crate) struct Contents {
 impl Contents {
     pub(crate) fn find(&self, id: &str) -> Option<Arc<Vec<Resource>>> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.iter().find(|(known, _)| known == id).map(|(_, resources)| resources.clone())
+        kept.iter()
+            .find(|(known, _)| known == id)
+            .map(|(_, resources)| resources.clone())
     }
 
     pub(crate) fn keep(&self, id: &str, resources: Arc<Vec<Resource>>) {

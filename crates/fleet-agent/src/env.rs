@@ -21,7 +21,10 @@ pub const LOG: &str = "RUST_LOG";
 
 /// A variable; empty if absent or not UTF-8.
 #[must_use]
-#[expect(clippy::disallowed_methods, reason = "this is the place where the environment is read")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the place where the environment is read"
+)]
 pub fn read(name: &str) -> String {
     std::env::var(name).unwrap_or_default()
 }

@@ -46,12 +46,18 @@ pub enum Error {
 /// # Errors
 /// The agent's configuration is missing or damaged. Nothing else ends it.
 pub async fn run(local: kube::Client, settings: Settings, shutdown: CancellationToken) -> Result<(), Error> {
-    let Some(upstream) = registration::register(&local, &settings, &shutdown).await else { return Ok(()) };
+    let Some(upstream) = registration::register(&local, &settings, &shutdown).await else {
+        return Ok(());
+    };
     let config = config::load(&local, &settings.namespace)
         .await
         .map_err(Error::LoadConfig)?
         .ok_or_else(|| Error::NoConfig(settings.namespace.clone()))?;
-    tracing::info!(namespace = upstream.namespace, cluster = upstream.cluster_name, "registered");
+    tracing::info!(
+        namespace = upstream.namespace,
+        cluster = upstream.cluster_name,
+        "registered"
+    );
     let queue = Queue::default();
     let watches = Watches::new(local.clone(), queue.clone(), settings.drift_delay, shutdown.clone());
     let workers = settings.workers;
@@ -83,7 +89,13 @@ async fn work(cx: Arc<Context>, workers: usize, shutdown: CancellationToken) {
         () = cx.deployments.ready() => {}
     }
     let options = controller::Options::new("bundledeployment", workers);
-    controller::run(options, queue, move |name: String| deployment::reconcile(name, cx.clone()), shutdown).await;
+    controller::run(
+        options,
+        queue,
+        move |name: String| deployment::reconcile(name, cx.clone()),
+        shutdown,
+    )
+    .await;
 }
 
 async fn follow(cx: Arc<Context>, shutdown: CancellationToken) {
@@ -114,7 +126,15 @@ async fn follow(cx: Arc<Context>, shutdown: CancellationToken) {
             }
         }
     };
-    mirror::follow(api, watcher::Config::default().any_semantic(), strip, mirror, on_change, shutdown).await;
+    mirror::follow(
+        api,
+        watcher::Config::default().any_semantic(),
+        strip,
+        mirror,
+        on_change,
+        shutdown,
+    )
+    .await;
 }
 
 /// Whether anything but the status changed that the agent acts on.

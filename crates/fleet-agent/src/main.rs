@@ -96,7 +96,9 @@ async fn run(kubeconfig: &str, settings: Settings) -> Result<(), String> {
     };
     let election = Election::from_env(&settings.namespace, "fleet-agent", identity);
     let lead = async {
-        let Some(leadership) = election.lead(client.clone(), &shutdown).await else { return Ok(()) };
+        let Some(leadership) = election.lead(client.clone(), &shutdown).await else {
+            return Ok(());
+        };
         let agent = async {
             let outcome = fleet_agent::run(client.clone(), settings, shutdown.clone()).await;
             shutdown.cancel();
@@ -119,7 +121,10 @@ fn main() -> ExitCode {
         _ if args.debug || args.debug_level > 0 => EnvFilter::new("debug,hyper=info,h2=info,rustls=info"),
         _ => EnvFilter::new("info"),
     };
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .init();
     let kubeconfig = args.kubeconfig.clone();
     let settings = match settings(args) {
         Ok(settings) => settings,
@@ -128,7 +133,11 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+    {
         Ok(runtime) => runtime,
         Err(error) => {
             tracing::error!(%error, "cannot start");

@@ -44,7 +44,11 @@ pub(crate) async fn connect(kubeconfig: &str) -> Result<(kube::Client, String), 
             return Err(Error::NotInline("a file"));
         }
     }
-    if parsed.clusters.iter().filter_map(|cluster| cluster.cluster.as_ref()).any(|cluster| cluster.certificate_authority.is_some())
+    if parsed
+        .clusters
+        .iter()
+        .filter_map(|cluster| cluster.cluster.as_ref())
+        .any(|cluster| cluster.certificate_authority.is_some())
     {
         return Err(Error::NotInline("a file"));
     }

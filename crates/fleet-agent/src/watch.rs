@@ -21,6 +21,7 @@ use tokio_util::task::TaskTracker;
 
 type KindKey = (String, String);
 type Place = (String, String);
+type Versions = BTreeMap<(KindKey, Place), u64>;
 
 /// An object of a release as it was last seen.
 #[derive(Clone, Debug)]
@@ -38,7 +39,7 @@ struct State {
     places: BTreeMap<KindKey, BTreeMap<Place, BTreeMap<String, String>>>,
     /// Who puts this hash on objects right now, and the newest versions that events brought
     /// meanwhile: a change must not fall between the look and the registration.
-    hashes: BTreeMap<String, (String, BTreeMap<(KindKey, Place), u64>)>,
+    hashes: BTreeMap<String, (String, Versions)>,
     running: BTreeMap<KindKey, CancellationToken>,
 }
 
@@ -60,7 +61,14 @@ impl Watches {
         delay: Duration,
         shutdown: CancellationToken,
     ) -> Self {
-        Self { client, state: Arc::default(), queue, delay, shutdown, tasks: TaskTracker::new() }
+        Self {
+            client,
+            state: Arc::default(),
+            queue,
+            delay,
+            shutdown,
+            tasks: TaskTracker::new(),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -70,7 +78,9 @@ impl Watches {
     /// The deployment is being worked on: until [`Watches::refresh`], events of objects with
     /// this hash are remembered.
     pub(crate) fn expect(&self, deployment: &str, hash: &str) {
-        self.lock().hashes.insert(hash.to_owned(), (deployment.to_owned(), BTreeMap::new()));
+        self.lock()
+            .hashes
+            .insert(hash.to_owned(), (deployment.to_owned(), BTreeMap::new()));
     }
 
     /// The deployment's objects as just seen. Starts and stops watches as needed.
@@ -84,7 +94,9 @@ impl Watches {
             let key = (object.kind.api_version.clone(), object.kind.kind.clone());
             let place = (object.namespace, object.name);
             let seen = object.version.parse::<u64>().unwrap_or_default();
-            late |= meanwhile.get(&(key.clone(), place.clone())).is_some_and(|newest| *newest > seen);
+            late |= meanwhile
+                .get(&(key.clone(), place.clone()))
+                .is_some_and(|newest| *newest > seen);
             state
                 .places
                 .entry(key.clone())
@@ -132,7 +144,9 @@ impl Watches {
             plural: kind.plural.clone(),
         };
         let api: Api<PartialObjectMeta<DynamicObject>> = Api::all_with(self.client.clone(), &resource);
-        let config = watcher::Config::default().labels(labels::OBJECT_SET_HASH).any_semantic();
+        let config = watcher::Config::default()
+            .labels(labels::OBJECT_SET_HASH)
+            .any_semantic();
         let stream = watch(api, config).default_backoff();
         let mut stream = std::pin::pin!(stream);
         let mut listed: Option<BTreeSet<Place>> = None;
@@ -186,7 +200,12 @@ impl Watches {
         let mut affected = BTreeSet::new();
         for (place, owners) in self.lock().places.get(key).into_iter().flatten() {
             if !listed.contains(place) {
-                affected.extend(owners.iter().filter(|(_, seen)| !seen.is_empty()).map(|(owner, _)| owner.clone()));
+                affected.extend(
+                    owners
+                        .iter()
+                        .filter(|(_, seen)| !seen.is_empty())
+                        .map(|(owner, _)| owner.clone()),
+                );
             }
         }
         for deployment in affected {
@@ -196,9 +215,15 @@ impl Watches {
 }
 
 impl State {
-    fn take_hash(&mut self, deployment: &str) -> BTreeMap<(KindKey, Place), u64> {
-        let hash = self.hashes.iter().find(|(_, (owner, _))| owner == deployment).map(|(hash, _)| hash.clone());
-        hash.and_then(|hash| self.hashes.remove(&hash)).map(|(_, events)| events).unwrap_or_default()
+    fn take_hash(&mut self, deployment: &str) -> Versions {
+        let hash = self
+            .hashes
+            .iter()
+            .find(|(_, (owner, _))| owner == deployment)
+            .map(|(hash, _)| hash.clone());
+        hash.and_then(|hash| self.hashes.remove(&hash))
+            .map(|(_, events)| events)
+            .unwrap_or_default()
     }
 
     fn forget_places(&mut self, deployment: &str) {

@@ -81,18 +81,32 @@ fn chart_path(resources: &[Resource], options: &BundleDeploymentOptions) -> Opti
     };
     let matches = |name: &str| {
         name == wanted
-            || downloaded.as_deref().and_then(|prefix| name.strip_prefix(prefix)).is_some_and(|rest| {
-                rest == "Chart.yaml"
-                    || rest.strip_suffix("/Chart.yaml").is_some_and(|directory| !directory.contains('/'))
-            })
+            || downloaded
+                .as_deref()
+                .and_then(|prefix| name.strip_prefix(prefix))
+                .is_some_and(|rest| {
+                    rest == "Chart.yaml"
+                        || rest
+                            .strip_suffix("/Chart.yaml")
+                            .is_some_and(|directory| !directory.contains('/'))
+                })
     };
-    resources.iter().rev().map(|resource| &resource.name).find(|name| matches(name)).cloned()
+    resources
+        .iter()
+        .rev()
+        .map(|resource| &resource.name)
+        .find(|name| matches(name))
+        .cloned()
 }
 
 /// Directory of the kustomization the options name, if the bundle has one there.
 #[must_use]
 pub fn kustomize_directory(resources: &[Resource], options: &BundleDeploymentOptions) -> Option<String> {
-    let dir = options.kustomize.as_ref().map(|kustomize| clean(&kustomize.dir)).unwrap_or_default();
+    let dir = options
+        .kustomize
+        .as_ref()
+        .map(|kustomize| clean(&kustomize.dir))
+        .unwrap_or_default();
     let nested = clean(&format!("{dir}/kustomization.yaml"));
     resources
         .iter()
@@ -127,22 +141,32 @@ pub fn assemble(
         let plain = plain_manifests(resources, options)?;
         id = content::id(&plain);
         for Resource { name, data, .. } in plain {
-            let place = if name.starts_with("templates/") { name } else { format!("{RAW}{name}") };
+            let place = if name.starts_with("templates/") {
+                name
+            } else {
+                format!("{RAW}{name}")
+            };
             files.insert(place, data);
         }
     }
     if let Some((name, _)) = files.iter().find(|(_, data)| data.len() > MAX_FILE) {
         return Err(Error::FileTooLarge { name: name.clone() });
     }
-    files.entry("Chart.yaml".to_owned()).or_insert_with(|| generated_chart(subject, &id));
-    Ok(Assembled { files, annotations: annotations(subject, options) })
+    files
+        .entry("Chart.yaml".to_owned())
+        .or_insert_with(|| generated_chart(subject, &id));
+    Ok(Assembled {
+        files,
+        annotations: annotations(subject, options),
+    })
 }
 
-fn plain_manifests(
-    resources: &[Resource],
-    options: &BundleDeploymentOptions,
-) -> Result<Vec<Resource>, Error> {
-    let overlays = options.yaml.as_ref().map(|yaml| yaml.overlays.as_slice()).unwrap_or_default();
+fn plain_manifests(resources: &[Resource], options: &BundleDeploymentOptions) -> Result<Vec<Resource>, Error> {
+    let overlays = options
+        .yaml
+        .as_ref()
+        .map(|yaml| yaml.overlays.as_slice())
+        .unwrap_or_default();
     let resources = overlay::apply(resources, overlays).map_err(Error::Overlay)?;
     let bundles: Vec<&str> = resources
         .iter()
@@ -152,7 +176,9 @@ fn plain_manifests(
         })
         .collect();
     let nested = |name: &str| {
-        bundles.iter().any(|directory| name.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/')))
+        bundles
+            .iter()
+            .any(|directory| name.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/')))
     };
     let taken: Vec<bool> = resources
         .iter()
@@ -163,7 +189,12 @@ fn plain_manifests(
                 && !nested(name)
         })
         .collect();
-    Ok(resources.into_iter().zip(taken).filter(|(_, taken)| *taken).map(|(resource, _)| resource).collect())
+    Ok(resources
+        .into_iter()
+        .zip(taken)
+        .filter(|(_, taken)| *taken)
+        .map(|(resource, _)| resource)
+        .collect())
 }
 
 /// The version names what is in the chart: the commit, or the files that were taken.
@@ -174,7 +205,9 @@ fn generated_chart(subject: &Subject<'_>, id: &str) -> Vec<u8> {
         _ => id.to_owned(),
     };
     // JSON is YAML, and no name can break out of it.
-    json!({"apiVersion": "v2", "name": name, "version": format!("v0.0.0+{version}")}).to_string().into_bytes()
+    json!({"apiVersion": "v2", "name": name, "version": format!("v0.0.0+{version}")})
+        .to_string()
+        .into_bytes()
 }
 
 fn annotations(subject: &Subject<'_>, options: &BundleDeploymentOptions) -> BTreeMap<String, String> {
@@ -210,24 +243,54 @@ mod tests {
     }
 
     fn files(names: &[&str], options: &BundleDeploymentOptions) -> Vec<String> {
-        let subject = Subject { name: "ns/bundle", manifest_id: "s-1", ..Subject::default() };
-        assemble(&subject, &resources(names), options).unwrap().files.into_keys().collect()
+        let subject = Subject {
+            name: "ns/bundle",
+            manifest_id: "s-1",
+            ..Subject::default()
+        };
+        assemble(&subject, &resources(names), options)
+            .unwrap()
+            .files
+            .into_keys()
+            .collect()
     }
 
     #[test]
     fn plain_manifests_leave_out_other_bundles_and_other_files() {
-        let names = ["a.yaml", "b.txt", "fleet.yaml", "sub/c.json", "other/fleet.yaml", "other/d.yaml", "templates/t.yml"];
+        let names = [
+            "a.yaml",
+            "b.txt",
+            "fleet.yaml",
+            "sub/c.json",
+            "other/fleet.yaml",
+            "other/d.yaml",
+            "templates/t.yml",
+        ];
         let found = files(&names, &BundleDeploymentOptions::default());
-        assert_eq!(found, ["Chart.yaml", "raw-yaml/a.yaml", "raw-yaml/sub/c.json", "templates/t.yml"]);
+        assert_eq!(
+            found,
+            [
+                "Chart.yaml",
+                "raw-yaml/a.yaml",
+                "raw-yaml/sub/c.json",
+                "templates/t.yml"
+            ]
+        );
     }
 
     #[test]
     fn a_chart_is_found_where_the_options_say() {
         let options = BundleDeploymentOptions {
-            helm: Some(HelmOptions { chart: "./deep//chart/".into(), ..HelmOptions::default() }),
+            helm: Some(HelmOptions {
+                chart: "./deep//chart/".into(),
+                ..HelmOptions::default()
+            }),
             ..BundleDeploymentOptions::default()
         };
-        let found = files(&["a.yaml", "deep/chart/Chart.yaml", "deep/chart/templates/x.yaml"], &options);
+        let found = files(
+            &["a.yaml", "deep/chart/Chart.yaml", "deep/chart/templates/x.yaml"],
+            &options,
+        );
         assert_eq!(found, ["Chart.yaml", "templates/x.yaml"]);
     }
 
@@ -243,7 +306,11 @@ mod tests {
 
     #[test]
     fn a_generated_chart_names_the_commit_or_the_content() {
-        let mut subject = Subject { name: "ns/bundle", manifest_id: "s-1", ..Subject::default() };
+        let mut subject = Subject {
+            name: "ns/bundle",
+            manifest_id: "s-1",
+            ..Subject::default()
+        };
         let text = |subject: &Subject<'_>| String::from_utf8(generated_chart(subject, "s-1")).unwrap();
         assert!(text(&subject).contains(r#""name":"bundle","version":"v0.0.0+s-1""#));
         subject.commit = "0123456789abcdef";

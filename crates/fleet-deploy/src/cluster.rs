@@ -95,7 +95,11 @@ impl Kind {
     /// URL of one object, or of all objects (of one namespace) if `name` is empty.
     #[must_use]
     pub fn path(&self, namespace: &str, name: &str) -> String {
-        let root = if self.api_version.contains('/') { "/apis/" } else { "/api/" };
+        let root = if self.api_version.contains('/') {
+            "/apis/"
+        } else {
+            "/api/"
+        };
         let mut path = format!("{root}{}", self.api_version);
         if self.namespaced && !namespace.is_empty() {
             path.push_str("/namespaces/");
@@ -133,7 +137,10 @@ impl Cluster {
     /// Nothing is asked yet.
     #[must_use]
     pub fn new(client: kube::Client) -> Self {
-        Self { client, kinds: Kinds::default() }
+        Self {
+            client,
+            kinds: Kinds::default(),
+        }
     }
 
     /// The client itself.
@@ -156,17 +163,17 @@ impl Cluster {
                 inner.send(request).await
             }
         });
-        Self { client: kube::Client::new(service, "default"), kinds: self.kinds.clone() }
+        Self {
+            client: kube::Client::new(service, "default"),
+            kinds: self.kinds.clone(),
+        }
     }
 
-    async fn call(
-        &self,
-        method: Method,
-        uri: &str,
-        content_type: &str,
-        body: Option<&Value>,
-    ) -> Result<Value, Error> {
-        let mut request = Request::builder().method(method).uri(uri).header("accept", "application/json");
+    async fn call(&self, method: Method, uri: &str, content_type: &str, body: Option<&Value>) -> Result<Value, Error> {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(uri)
+            .header("accept", "application/json");
         if body.is_some() {
             request = request.header("content-type", content_type);
         }
@@ -174,7 +181,9 @@ impl Cluster {
             Some(body) => serde_json::to_vec(body).map_err(|error| Error::Transport(error.to_string()))?,
             None => Vec::new(),
         };
-        let request = request.body(bytes).map_err(|error| Error::Transport(error.to_string()))?;
+        let request = request
+            .body(bytes)
+            .map_err(|error| Error::Transport(error.to_string()))?;
         Ok(self.client.request::<Value>(request).await?)
     }
 
@@ -187,7 +196,10 @@ impl Cluster {
         if let Some(found) = self.kinds.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Ok(found.clone());
         }
-        let unknown = || Error::UnknownKind { kind: kind.to_owned(), api_version: api_version.to_owned() };
+        let unknown = || Error::UnknownKind {
+            kind: kind.to_owned(),
+            api_version: api_version.to_owned(),
+        };
         if api_version.is_empty() || kind.is_empty() {
             return Err(unknown());
         }
@@ -199,7 +211,9 @@ impl Cluster {
         };
         let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
         for resource in list["resources"].as_array().into_iter().flatten() {
-            let (Some(plural), Some(name)) = (resource["name"].as_str(), resource["kind"].as_str()) else { continue };
+            let (Some(plural), Some(name)) = (resource["name"].as_str(), resource["kind"].as_str()) else {
+                continue;
+            };
             if plural.contains('/') {
                 continue;
             }
@@ -239,7 +253,10 @@ impl Cluster {
         for root in ["/api", "/apis"] {
             let request = Request::builder()
                 .uri(root)
-                .header("accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json")
+                .header(
+                    "accept",
+                    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json",
+                )
                 .body(Vec::new())
                 .map_err(|error| Error::Transport(error.to_string()))?;
             let document = self.client.request::<Value>(request).await?;
@@ -265,7 +282,11 @@ impl Cluster {
     }
 
     fn named<'a>(&self, key: &'a ObjectKey) -> Result<&'a str, Error> {
-        if key.name.is_empty() { Err(Error::NoName { kind: key.kind.clone() }) } else { Ok(&key.name) }
+        if key.name.is_empty() {
+            Err(Error::NoName { kind: key.kind.clone() })
+        } else {
+            Ok(&key.name)
+        }
     }
 
     /// Reads one object; `None` if it is not there.
@@ -274,7 +295,10 @@ impl Cluster {
     /// The call's, [`Error::UnknownKind`].
     pub async fn get(&self, key: &ObjectKey) -> Result<Option<Value>, Error> {
         let kind = self.kind(&key.api_version, &key.kind).await?;
-        match self.call(Method::GET, &kind.path(&key.namespace, self.named(key)?), "", None).await {
+        match self
+            .call(Method::GET, &kind.path(&key.namespace, self.named(key)?), "", None)
+            .await
+        {
             Ok(object) => Ok(Some(object)),
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error),
@@ -293,7 +317,8 @@ impl Cluster {
             "{}?fieldManager={FIELD_MANAGER}&force=true&fieldValidation=Strict",
             kind.path(&key.namespace, self.named(&key)?)
         );
-        self.call(Method::PATCH, &uri, "application/apply-patch+yaml", Some(object)).await
+        self.call(Method::PATCH, &uri, "application/apply-patch+yaml", Some(object))
+            .await
     }
 
     /// Creates.
@@ -314,7 +339,10 @@ impl Cluster {
     pub async fn replace(&self, object: &Value) -> Result<Value, Error> {
         let key = ObjectKey::of(object);
         let kind = self.kind(&key.api_version, &key.kind).await?;
-        let uri = format!("{}?fieldManager={FIELD_MANAGER}", kind.path(&key.namespace, self.named(&key)?));
+        let uri = format!(
+            "{}?fieldManager={FIELD_MANAGER}",
+            kind.path(&key.namespace, self.named(&key)?)
+        );
         self.call(Method::PUT, &uri, "application/json", Some(object)).await
     }
 
@@ -324,7 +352,10 @@ impl Cluster {
     /// The call's, [`Error::UnknownKind`].
     pub async fn patch(&self, key: &ObjectKey, how: PatchKind, patch: &Value) -> Result<Value, Error> {
         let kind = self.kind(&key.api_version, &key.kind).await?;
-        let uri = format!("{}?fieldManager={FIELD_MANAGER}", kind.path(&key.namespace, self.named(key)?));
+        let uri = format!(
+            "{}?fieldManager={FIELD_MANAGER}",
+            kind.path(&key.namespace, self.named(key)?)
+        );
         let content_type = match how {
             PatchKind::Merge => "application/merge-patch+json",
             PatchKind::Strategic => "application/strategic-merge-patch+json",
@@ -344,7 +375,10 @@ impl Cluster {
         };
         let options = json!({"propagationPolicy": "Background"});
         let path = kind.path(&key.namespace, self.named(key)?);
-        match self.call(Method::DELETE, &path, "application/json", Some(&options)).await {
+        match self
+            .call(Method::DELETE, &path, "application/json", Some(&options))
+            .await
+        {
             Ok(_) => Ok(true),
             Err(error) if error.is_not_found() => Ok(false),
             Err(error) => Err(error),
@@ -366,7 +400,9 @@ impl Cluster {
         let kind = self.kind(api_version, kind_name).await?;
         let uri = format!("{}?labelSelector={}", kind.path(namespace, ""), encode(selector));
         let mut list = self.call(Method::GET, &uri, "", None).await?;
-        let Some(Value::Array(items)) = list.get_mut("items").map(Value::take) else { return Ok(Vec::new()) };
+        let Some(Value::Array(items)) = list.get_mut("items").map(Value::take) else {
+            return Ok(Vec::new());
+        };
         Ok(items
             .into_iter()
             .map(|mut item| {

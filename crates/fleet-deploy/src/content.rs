@@ -6,9 +6,9 @@ use std::io::Read;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use flate2::read::GzDecoder;
 use fleet_api::BundleResource;
 use fleet_api::content::Manifest;
-use flate2::read::GzDecoder;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
@@ -70,7 +70,11 @@ impl Resource {
     /// A file of plain text.
     #[must_use]
     pub fn plain(name: &str, data: &[u8]) -> Self {
-        Self { name: name.to_owned(), data: data.to_vec(), packed: None }
+        Self {
+            name: name.to_owned(),
+            data: data.to_vec(),
+            packed: None,
+        }
     }
 }
 
@@ -116,13 +120,23 @@ fn gunzip(what: &str, bytes: &[u8]) -> Result<Vec<u8>, Error> {
     GzDecoder::new(bytes)
         .take(LIMIT + 1)
         .read_to_end(&mut out)
-        .map_err(|source| Error::Gzip { what: what.to_owned(), source })?;
-    if out.len() as u64 > LIMIT { Err(Error::TooLarge { what: what.to_owned() }) } else { Ok(out) }
+        .map_err(|source| Error::Gzip {
+            what: what.to_owned(),
+            source,
+        })?;
+    if out.len() as u64 > LIMIT {
+        Err(Error::TooLarge { what: what.to_owned() })
+    } else {
+        Ok(out)
+    }
 }
 
 fn base64(what: &str, text: &str) -> Result<Vec<u8>, Error> {
     let compact: Vec<u8> = text.bytes().filter(|byte| !matches!(byte, b'\n' | b'\r')).collect();
-    STANDARD.decode(compact).map_err(|source| Error::Base64 { what: what.to_owned(), source })
+    STANDARD.decode(compact).map_err(|source| Error::Base64 {
+        what: what.to_owned(),
+        source,
+    })
 }
 
 /// The files of a Content object: its base64 `content` and its `sha256sum` (not checked if
@@ -135,7 +149,10 @@ pub fn unpack(content: &str, sha256sum: &str) -> Result<Vec<Resource>, Error> {
     if !sha256sum.is_empty() {
         let got = hex::encode(Sha256::digest(&manifest));
         if got != sha256sum {
-            return Err(Error::Digest { got, expected: sha256sum.to_owned() });
+            return Err(Error::Digest {
+                got,
+                expected: sha256sum.to_owned(),
+            });
         }
     }
     parse(&manifest)
@@ -161,7 +178,10 @@ pub fn parse(manifest: &[u8]) -> Result<Vec<Resource>, Error> {
                 "gz" => gunzip(&what(), content.as_bytes())?,
                 _ => content.clone().into_bytes(),
             };
-            let packed = entry.encoding.filter(|encoding| !encoding.is_empty()).map(|encoding| (content, encoding));
+            let packed = entry
+                .encoding
+                .filter(|encoding| !encoding.is_empty())
+                .map(|encoding| (content, encoding));
             Ok(Resource { name, data, packed })
         })
         .collect()

@@ -25,7 +25,9 @@ pub async fn correct(cluster: &Cluster, release: &Release, seen: &Seen, force: b
     let mut written = 0;
     let mut outcome = Ok(());
     for (key, difference) in &seen.differences {
-        let Some(desired) = seen.desired.get(key).filter(|_| *difference != Difference::Extra) else { continue };
+        let Some(desired) = seen.desired.get(key).filter(|_| *difference != Difference::Extra) else {
+            continue;
+        };
         let object = ownership::marked(desired, &release.name, &release.namespace);
         let method = match (force, difference) {
             (true, Difference::Modified(_)) => Method::Replace,
@@ -35,7 +37,10 @@ pub async fn correct(cluster: &Cluster, release: &Release, seen: &Seen, force: b
             Ok(_) => written += 1,
             Err(source) => {
                 if outcome.is_ok() {
-                    outcome = Err(Error { key: key.clone(), source });
+                    outcome = Err(Error {
+                        key: key.clone(),
+                        source,
+                    });
                 }
             }
         }

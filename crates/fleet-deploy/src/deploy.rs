@@ -93,7 +93,11 @@ pub fn release_name(deployment: &str, options: &BundleDeploymentOptions) -> Stri
 /// Namespace of the release of a deployment; empty if the options give none.
 #[must_use]
 pub fn given_namespace(options: &BundleDeploymentOptions) -> &str {
-    if options.target_namespace.is_empty() { &options.default_namespace } else { &options.target_namespace }
+    if options.target_namespace.is_empty() {
+        &options.default_namespace
+    } else {
+        &options.target_namespace
+    }
 }
 
 /// Namespace of the release of a deployment, `default` if the options give none.
@@ -110,7 +114,10 @@ pub fn release_namespace(options: &BundleDeploymentOptions) -> &str {
 pub fn mode(options: &BundleDeploymentOptions) -> Mode {
     let default = HelmOptions::default();
     let helm = options.helm.as_ref().unwrap_or(&default);
-    let timeout = u64::try_from(helm.timeout_seconds).ok().filter(|seconds| *seconds > 0).map(Duration::from_secs);
+    let timeout = u64::try_from(helm.timeout_seconds)
+        .ok()
+        .filter(|seconds| *seconds > 0)
+        .map(Duration::from_secs);
     Mode {
         timeout,
         wait: timeout.is_some() || helm.atomic,
@@ -119,7 +126,10 @@ pub fn mode(options: &BundleDeploymentOptions) -> Mode {
         force: helm.force || options.correct_drift.as_ref().is_some_and(|correct| correct.force),
         take_ownership: helm.take_ownership,
         create_namespace: options.create_namespace.unwrap_or(true),
-        max_history: usize::try_from(helm.max_history).ok().filter(|max| *max > 0).unwrap_or(HISTORY),
+        max_history: usize::try_from(helm.max_history)
+            .ok()
+            .filter(|max| *max > 0)
+            .unwrap_or(HISTORY),
     }
 }
 
@@ -150,16 +160,34 @@ pub async fn deploy(ports: &Ports, deployment: &Deployment<'_>) -> Result<Releas
             let revision = history.last().map_or(1, |release| release.version + 1);
             let install = matches!(step, Step::Install { .. } | Step::FinishRemoval { .. });
             target = Some(
-                make_target(ports, deployment, &assembled, render::Release { name: &name, namespace: &namespace, revision, install }, &given)
-                    .await?,
+                make_target(
+                    ports,
+                    deployment,
+                    &assembled,
+                    render::Release {
+                        name: &name,
+                        namespace: &namespace,
+                        revision,
+                        install,
+                    },
+                    &given,
+                )
+                .await?,
             );
         }
-        let Some(target) = &target else { return Err(Error::Contended) };
+        let Some(target) = &target else {
+            return Err(Error::Contended);
+        };
         match step {
             Step::FinishRemoval { .. } => run::uninstall(ports, &history).await?,
             Step::MarkFailed { revision } => run::mark_failed(ports, &history, revision).await?,
             Step::RollBack { to, last } => {
-                run::roll_back(ports, target, &mode, &history, to, last, Method::ClientSide).await?;
+                let way = run::Way {
+                    to,
+                    last,
+                    method: Method::ClientSide,
+                };
+                run::roll_back(ports, target, &mode, &history, way).await?;
             }
             Step::Install { revision } => return Ok(run::install(ports, target, &mode, revision).await?),
             Step::Upgrade { base, revision } => {
@@ -179,14 +207,21 @@ pub async fn template(deployment: &Deployment<'_>, capabilities: Capabilities) -
     let options = deployment.options;
     let name = release_name(deployment.subject.name, options);
     let assembled = assemble::assemble(&deployment.subject, deployment.resources, options)?;
-    let given = options.helm.as_ref().and_then(|helm| helm.values.clone()).unwrap_or_default();
-    let release =
-        render::Release { name: &name, namespace: given_namespace(options), revision: 1, install: true };
+    let given = options
+        .helm
+        .as_ref()
+        .and_then(|helm| helm.values.clone())
+        .unwrap_or_default();
+    let release = render::Release {
+        name: &name,
+        namespace: given_namespace(options),
+        revision: 1,
+        install: true,
+    };
     let world = render::World::Assumed(Box::new(capabilities));
     let output = render::render(world, &assembled, &release, &given, options).await?;
     let set = ObjectSet::of_template(deployment.subject.name);
-    let mut documents =
-        postrender::post_render(&output.rendered, &assembled, deployment.resources, options, &set)?;
+    let mut documents = postrender::post_render(&output.rendered, &assembled, deployment.resources, options, &set)?;
     if !options.target_namespace.is_empty() {
         for document in &mut documents {
             object::set_namespace(&mut document.object, &options.target_namespace);
@@ -234,7 +269,12 @@ async fn force_namespace(cluster: &Cluster, object: &mut Value, namespace: &str)
     let key = ObjectKey::of(object);
     let kind = match cluster.kind(&key.api_version, &key.kind).await {
         Ok(kind) => kind,
-        Err(error @ (cluster::Error::UnknownKind { .. } | cluster::Error::Refused(_) | cluster::Error::Transport(_) | cluster::Error::NoName { .. })) => {
+        Err(
+            error @ (cluster::Error::UnknownKind { .. }
+            | cluster::Error::Refused(_)
+            | cluster::Error::Transport(_)
+            | cluster::Error::NoName { .. }),
+        ) => {
             return Err(Error::Scope(error.to_string()));
         }
     };

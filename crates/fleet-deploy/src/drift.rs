@@ -17,7 +17,10 @@ pub fn difference(desired: &Value, live: &Value, options: Option<&DiffOptions>) 
     let original = normal::last_applied(&live);
     normal::normalize(&mut desired, &mut live);
     let key = ObjectKey::of(&live);
-    for patch in options.map(|options| options.compare_patches.as_slice()).unwrap_or_default() {
+    for patch in options
+        .map(|options| options.compare_patches.as_slice())
+        .unwrap_or_default()
+    {
         ignore(patch, &key, &mut desired);
         ignore(patch, &key, &mut live);
     }
@@ -83,15 +86,19 @@ fn ignore(patch: &ComparePatch, key: &ObjectKey, side: &mut Value) {
 /// Whether the absence of an object is no difference.
 #[must_use]
 pub fn absence_is_ignored(key: &ObjectKey, options: Option<&DiffOptions>) -> bool {
-    options.map(|options| options.compare_patches.as_slice()).unwrap_or_default().iter().any(|patch| {
-        patch.operations.iter().any(|operation| operation.op == "ignore")
-            && patch.api_version == key.api_version
-            && patch.kind == key.kind
-            && patch.namespace == key.namespace
-            && (patch.name.is_empty()
-                || patch.name == key.name
-                || Regex::new(&patch.name).is_ok_and(|expression| expression.is_match(&key.name)))
-    })
+    options
+        .map(|options| options.compare_patches.as_slice())
+        .unwrap_or_default()
+        .iter()
+        .any(|patch| {
+            patch.operations.iter().any(|operation| operation.op == "ignore")
+                && patch.api_version == key.api_version
+                && patch.kind == key.kind
+                && patch.namespace == key.namespace
+                && (patch.name.is_empty()
+                    || patch.name == key.name
+                    || Regex::new(&patch.name).is_ok_and(|expression| expression.is_match(&key.name)))
+        })
 }
 
 #[cfg(test)]
@@ -100,7 +107,7 @@ mod tests {
     use fleet_api::Operation;
     use serde_json::json;
 
-    fn map(data: Value) -> Value {
+    fn map(data: &Value) -> Value {
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "n"}, "data": data})
     }
 
@@ -108,13 +115,16 @@ mod tests {
     fn only_fields_of_the_bundle_count() {
         let live = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "n", "uid": "u",
             "labels": {"foreign": "1"}}, "data": {"k": "changed", "more": "1"}});
-        assert_eq!(difference(&map(json!({"k": "v"})), &live, None), Some(json!({"data": {"k": "v"}})));
-        assert_eq!(difference(&map(json!({"k": "changed"})), &live, None), None);
+        assert_eq!(
+            difference(&map(&json!({"k": "v"})), &live, None),
+            Some(json!({"data": {"k": "v"}}))
+        );
+        assert_eq!(difference(&map(&json!({"k": "changed"})), &live, None), None);
     }
 
     #[test]
     fn what_the_user_ignores_is_no_difference() {
-        let live = map(json!({"k": "changed"}));
+        let live = map(&json!({"k": "changed"}));
         let pointer = DiffOptions {
             compare_patches: vec![ComparePatch {
                 api_version: "v1".into(),
@@ -123,19 +133,28 @@ mod tests {
                 ..ComparePatch::default()
             }],
         };
-        assert_eq!(difference(&map(json!({"k": "v"})), &live, Some(&pointer)), None);
+        assert_eq!(difference(&map(&json!({"k": "v"})), &live, Some(&pointer)), None);
         let mut operation = ComparePatch {
             api_version: "v1".into(),
             kind: "ConfigMap".into(),
             name: "a".into(),
             namespace: "n".into(),
-            operations: vec![Operation { op: "remove".into(), path: "/data/k".into(), value: String::new() }],
+            operations: vec![Operation {
+                op: "remove".into(),
+                path: "/data/k".into(),
+                value: String::new(),
+            }],
             ..ComparePatch::default()
         };
-        let options = |patch: &ComparePatch| DiffOptions { compare_patches: vec![patch.clone()] };
-        assert_eq!(difference(&map(json!({"k": "v"})), &live, Some(&options(&operation))), None);
+        let options = |patch: &ComparePatch| DiffOptions {
+            compare_patches: vec![patch.clone()],
+        };
+        assert_eq!(
+            difference(&map(&json!({"k": "v"})), &live, Some(&options(&operation))),
+            None
+        );
         operation.namespace = String::new();
-        assert!(difference(&map(json!({"k": "v"})), &live, Some(&options(&operation))).is_some());
+        assert!(difference(&map(&json!({"k": "v"})), &live, Some(&options(&operation))).is_some());
     }
 
     #[test]
@@ -145,12 +164,25 @@ mod tests {
             kind: "ConfigMap".into(),
             namespace: "n".into(),
             name: "^a.$".into(),
-            operations: vec![Operation { op: "ignore".into(), ..Operation::default() }],
+            operations: vec![Operation {
+                op: "ignore".into(),
+                ..Operation::default()
+            }],
             ..ComparePatch::default()
         };
-        let key = ObjectKey { api_version: "v1".into(), kind: "ConfigMap".into(), namespace: "n".into(), name: "ab".into() };
+        let key = ObjectKey {
+            api_version: "v1".into(),
+            kind: "ConfigMap".into(),
+            namespace: "n".into(),
+            name: "ab".into(),
+        };
         let ignored = |patch: &ComparePatch| {
-            absence_is_ignored(&key, Some(&DiffOptions { compare_patches: vec![patch.clone()] }))
+            absence_is_ignored(
+                &key,
+                Some(&DiffOptions {
+                    compare_patches: vec![patch.clone()],
+                }),
+            )
         };
         assert!(ignored(&patch));
         patch.name = "[".into();

@@ -104,41 +104,54 @@ pub(crate) async fn run(ports: &Ports, record: &mut Release, event: &'static str
     Ok(())
 }
 
-async fn items(
-    ports: &Ports,
-    hook: &Hook,
-    event: &'static str,
-    namespace: &str,
-) -> Result<Vec<Item>, Error> {
-    let objects = postrender::objects_of(&hook.manifest)
-        .map_err(|error| Error::Manifest { path: hook.path.clone(), message: error.to_string() })?;
+async fn items(ports: &Ports, hook: &Hook, event: &'static str, namespace: &str) -> Result<Vec<Item>, Error> {
+    let objects = postrender::objects_of(&hook.manifest).map_err(|error| Error::Manifest {
+        path: hook.path.clone(),
+        message: error.to_string(),
+    })?;
     // Hooks are nobody's: a later release may have to replace them.
     run::items(&ports.cluster, &objects.iter().collect::<Vec<_>>(), "", namespace)
         .await
-        .map_err(|error| Error::Run { event, message: chain(&error) })
+        .map_err(|error| Error::Run {
+            event,
+            message: chain(&error),
+        })
 }
 
 async fn create(ports: &Ports, items: &[Item], event: &'static str, mode: &Mode) -> Result<(), Error> {
     for item in items {
         write::write(&ports.cluster, Method::ServerSide, &item.object, None, true)
             .await
-            .map_err(|error| Error::Run { event, message: chain(&error) })?;
+            .map_err(|error| Error::Run {
+                event,
+                message: chain(&error),
+            })?;
     }
     wait::ended(&ports.cluster, items, mode.timeout.unwrap_or(TIMEOUT))
         .await
-        .map_err(|error| Error::Run { event, message: chain(&error) })
+        .map_err(|error| Error::Run {
+            event,
+            message: chain(&error),
+        })
 }
 
 async fn delete(ports: &Ports, items: &[Item], event: &'static str) -> Result<(), Error> {
     for item in items {
-        let failed = |source| Error::Delete { event, name: item.key.name.clone(), source };
+        let failed = |source| Error::Delete {
+            event,
+            name: item.key.name.clone(),
+            source,
+        };
         ports.cluster.delete(&item.key).await.map_err(failed)?;
     }
     for item in items {
         let key: &ObjectKey = &item.key;
         wait::gone(&ports.cluster, key, TIMEOUT)
             .await
-            .map_err(|error| Error::Run { event, message: chain(&error) })?;
+            .map_err(|error| Error::Run {
+                event,
+                message: chain(&error),
+            })?;
     }
     Ok(())
 }

@@ -47,15 +47,24 @@ pub struct Result {
 }
 
 fn current(message: impl Into<String>) -> Result {
-    Result { standing: Standing::Current, message: message.into() }
+    Result {
+        standing: Standing::Current,
+        message: message.into(),
+    }
 }
 
 fn progress(message: impl Into<String>) -> Result {
-    Result { standing: Standing::InProgress, message: message.into() }
+    Result {
+        standing: Standing::InProgress,
+        message: message.into(),
+    }
 }
 
 fn failed(message: impl Into<String>) -> Result {
-    Result { standing: Standing::Failed, message: message.into() }
+    Result {
+        standing: Standing::Failed,
+        message: message.into(),
+    }
 }
 
 fn number(object: &Value, pointer: &str, default: i64) -> i64 {
@@ -67,7 +76,11 @@ fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
 }
 
 fn condition<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
-    object.pointer("/status/conditions")?.as_array()?.iter().find(|condition| condition["type"] == kind)
+    object
+        .pointer("/status/conditions")?
+        .as_array()?
+        .iter()
+        .find(|condition| condition["type"] == kind)
 }
 
 fn holds(object: &Value, kind: &str) -> bool {
@@ -81,15 +94,23 @@ fn message_of(condition: &Value) -> String {
 /// The object's standing.
 #[must_use]
 pub fn compute(object: &Value) -> Result {
-    if object.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null()) {
-        return Result { standing: Standing::Terminating, message: "Resource scheduled for deletion".into() };
+    if object
+        .pointer("/metadata/deletionTimestamp")
+        .is_some_and(|time| !time.is_null())
+    {
+        return Result {
+            standing: Standing::Terminating,
+            message: "Resource scheduled for deletion".into(),
+        };
     }
     let generation = number(object, "/metadata/generation", 0);
     if let Some(observed) = object.pointer("/status/observedGeneration").and_then(Value::as_i64)
         && observed != generation
     {
         let kind = object::kind(object);
-        return progress(format!("{kind} generation is {generation}, but latest observed generation is {observed}"));
+        return progress(format!(
+            "{kind} generation is {generation}, but latest observed generation is {observed}"
+        ));
     }
     if let Some(condition) = condition(object, "Reconciling").filter(|condition| condition["status"] == "True") {
         return progress(message_of(condition));
@@ -145,7 +166,11 @@ fn pod(object: &Value) -> Result {
             Some(scheduled) if scheduled["status"] == "False" && scheduled["reason"] == "Unschedulable" => {
                 let since = text(scheduled, "/lastTransitionTime").parse::<Timestamp>().ok();
                 let waiting = since.is_some_and(|since| Timestamp::now().as_second() - since.as_second() < 15);
-                if waiting { progress("Pod has not been scheduled") } else { failed("Pod could not be scheduled") }
+                if waiting {
+                    progress("Pod has not been scheduled")
+                } else {
+                    failed("Pod could not be scheduled")
+                }
             }
             _ => progress("Pod is in the Pending phase"),
         },
@@ -298,11 +323,18 @@ fn job(object: &Value) -> Result {
     if text(object, "/status/startTime").is_empty() {
         return progress("Job not started");
     }
-    current(format!("Job in progress. success:{succeeded}, active: {active}, failed: {lost}"))
+    current(format!(
+        "Job in progress. success:{succeeded}, active: {active}, failed: {lost}"
+    ))
 }
 
 fn definition(object: &Value) -> Result {
-    for found in object.pointer("/status/conditions").and_then(Value::as_array).into_iter().flatten() {
+    for found in object
+        .pointer("/status/conditions")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
         if found["type"] == "NamesAccepted" && found["status"] == "False" {
             return failed(message_of(found));
         }
@@ -325,7 +357,11 @@ mod tests {
 
     fn check(object: &Value, standing: Standing, message: &str) {
         let found = compute(object);
-        assert_eq!((found.standing, found.message.as_str()), (standing, message), "{object}");
+        assert_eq!(
+            (found.standing, found.message.as_str()),
+            (standing, message),
+            "{object}"
+        );
     }
 
     #[test]
@@ -334,7 +370,11 @@ mod tests {
             "spec": {"replicas": 2, "progressDeadlineSeconds": 600}, "status": {}});
         check(&d, Standing::InProgress, "Replicas: 0/2");
         d["status"] = json!({"observedGeneration": 1});
-        check(&d, Standing::InProgress, "Deployment generation is 2, but latest observed generation is 1");
+        check(
+            &d,
+            Standing::InProgress,
+            "Deployment generation is 2, but latest observed generation is 1",
+        );
         d["status"] = json!({"observedGeneration": 2, "replicas": 3, "updatedReplicas": 2, "availableReplicas": 2, "readyReplicas": 2});
         check(&d, Standing::InProgress, "Pending termination: 1");
         d["status"]["replicas"] = 2.into();
@@ -349,6 +389,10 @@ mod tests {
         check(&thing("True"), Standing::Current, "Resource is Ready");
         check(&thing("False"), Standing::InProgress, "m");
         check(&json!({"kind": "Thing"}), Standing::Current, "Resource is current");
-        check(&json!({"kind": "Thing", "metadata": {"deletionTimestamp": "x"}}), Standing::Terminating, "Resource scheduled for deletion");
+        check(
+            &json!({"kind": "Thing", "metadata": {"deletionTimestamp": "x"}}),
+            Standing::Terminating,
+            "Resource scheduled for deletion",
+        );
     }
 }

@@ -23,15 +23,29 @@ pub(crate) fn run(
     options: &BundleDeploymentOptions,
 ) -> Result<Option<Vec<Value>>, Error> {
     let any = resources.iter().any(|resource| {
-        ["kustomization.yaml", "kustomization.yml", "Kustomization"].iter().any(|name| resource.name.ends_with(name))
+        ["kustomization.yaml", "kustomization.yml", "Kustomization"]
+            .iter()
+            .any(|name| resource.name.ends_with(name))
     });
     if !any {
         return Ok(None);
     }
-    let dir = options.kustomize.as_ref().map(|kustomize| kustomize.dir.trim_matches('/')).unwrap_or_default();
-    let inside = |name: &str| if dir.is_empty() { name.to_owned() } else { format!("{dir}/{name}") };
-    let mut files: BTreeMap<String, Vec<u8>> =
-        resources.iter().map(|resource| (resource.name.clone(), resource.data.clone())).collect();
+    let dir = options
+        .kustomize
+        .as_ref()
+        .map(|kustomize| kustomize.dir.trim_matches('/'))
+        .unwrap_or_default();
+    let inside = |name: &str| {
+        if dir.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{dir}/{name}")
+        }
+    };
+    let mut files: BTreeMap<String, Vec<u8>> = resources
+        .iter()
+        .map(|resource| (resource.name.clone(), resource.data.clone()))
+        .collect();
     let root = inside("kustomization.yaml");
     let Some(text) = files.get(&root).map(|data| String::from_utf8_lossy(data).into_owned()) else {
         return Ok(None);

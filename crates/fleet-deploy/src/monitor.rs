@@ -26,7 +26,7 @@ const LONGEST: usize = 10;
 pub enum Error {
     /// A kind is not served.
     #[error("look up {}", .0.display())]
-    Kind(ObjectKey, #[source] cluster::Error),
+    Kind(Box<ObjectKey>, #[source] cluster::Error),
     /// Live objects cannot be listed.
     #[error("list {kind} ({api_version}) in namespace '{namespace}'")]
     List {
@@ -86,12 +86,17 @@ pub async fn observe(
     let manifest = |release: &Release| {
         postrender::objects_of(&release.manifest).map_err(|source| Error::Manifest(release.name.clone(), source))
     };
-    let mut seen = Seen { namespace: release.namespace.clone(), ..Seen::default() };
+    let mut seen = Seen {
+        namespace: release.namespace.clone(),
+        ..Seen::default()
+    };
     let mut kinds: Vec<(String, String, bool)> = Vec::new();
     for mut object in manifest(release)? {
         let mut key = ObjectKey::of(&object);
-        let kind =
-            cluster.kind(&key.api_version, &key.kind).await.map_err(|source| Error::Kind(key.clone(), source))?;
+        let kind = cluster
+            .kind(&key.api_version, &key.kind)
+            .await
+            .map_err(|source| Error::Kind(Box::new(key.clone()), source))?;
         if !kind.namespaced {
             key.namespace.clear();
         } else if key.namespace.is_empty() {
@@ -123,12 +128,15 @@ pub async fn observe(
         let namespaces: BTreeSet<&str> = wanted.iter().map(|key| key.namespace.as_str()).collect();
         let mut live = BTreeMap::new();
         for namespace in namespaces {
-            let found = cluster.list(api_version, kind, namespace, &selector).await.map_err(|source| Error::List {
-                kind: kind.clone(),
-                api_version: api_version.clone(),
-                namespace: namespace.to_owned(),
-                source,
-            })?;
+            let found = cluster
+                .list(api_version, kind, namespace, &selector)
+                .await
+                .map_err(|source| Error::List {
+                    kind: kind.clone(),
+                    api_version: api_version.clone(),
+                    namespace: namespace.to_owned(),
+                    source,
+                })?;
             live.extend(found.into_iter().map(|object| (ObjectKey::of(&object), object)));
         }
         compare(cluster, &wanted, live, options, &before, &mut seen).await;
@@ -138,7 +146,11 @@ pub async fn observe(
 
 /// How upstream sorts the objects of one kind: by one text, in which `-` comes before `/`.
 fn place(key: &ObjectKey) -> String {
-    if key.namespace.is_empty() { key.name.clone() } else { format!("{}/{}", key.namespace, key.name) }
+    if key.namespace.is_empty() {
+        key.name.clone()
+    } else {
+        format!("{}/{}", key.namespace, key.name)
+    }
 }
 
 async fn compare(
@@ -166,9 +178,10 @@ async fn compare(
         seen.live.push(object);
     }
     for (key, object) in live {
-        let other_version = seen.desired.keys().any(|wanted| {
-            (&wanted.kind, &wanted.namespace, &wanted.name) == (&key.kind, &key.namespace, &key.name)
-        });
+        let other_version = seen
+            .desired
+            .keys()
+            .any(|wanted| (&wanted.kind, &wanted.namespace, &wanted.name) == (&key.kind, &key.namespace, &key.name));
         if object::label(&object, labels::OBJECT_SET_PRUNE) == Some("false") || other_version {
             continue;
         }
@@ -212,7 +225,9 @@ pub fn allow_autoscaling(seen: &mut Seen) {
         }
     }
     seen.differences.retain_mut(|(key, difference)| {
-        let Difference::Modified(patch) = difference else { return true };
+        let Difference::Modified(patch) = difference else {
+            return true;
+        };
         if !allowed.contains(key) {
             return true;
         }
@@ -229,11 +244,17 @@ pub fn allow_autoscaling(seen: &mut Seen) {
 
 fn without_ignored(object: &Value, options: &BundleDeploymentOptions) -> Value {
     let mut object = object.clone();
-    let ignored = options.ignore.as_ref().map(|ignore| ignore.conditions.as_slice()).unwrap_or_default();
+    let ignored = options
+        .ignore
+        .as_ref()
+        .map(|ignore| ignore.conditions.as_slice())
+        .unwrap_or_default();
     if let Some(conditions) = object.pointer_mut("/status/conditions").and_then(Value::as_array_mut) {
         conditions.retain(|condition| {
             !ignored.iter().any(|pattern| {
-                pattern.iter().all(|(key, value)| condition.get(key).and_then(Value::as_str) == Some(value))
+                pattern
+                    .iter()
+                    .all(|(key, value)| condition.get(key).and_then(Value::as_str) == Some(value))
             })
         });
     }
@@ -245,7 +266,11 @@ fn shown_patch(key: &ObjectKey, patch: &Value) -> String {
     let mut patch = patch.clone();
     if key.kind == "Secret" && key.api_version == "v1" {
         for section in ["data", "stringData"] {
-            for value in patch.get_mut(section).and_then(Value::as_object_mut).into_iter().flat_map(|map| map.values_mut())
+            for value in patch
+                .get_mut(section)
+                .and_then(Value::as_object_mut)
+                .into_iter()
+                .flat_map(|map| map.values_mut())
             {
                 if !value.is_null() {
                     *value = "(hidden)".into();
@@ -310,8 +335,11 @@ pub fn derive(
         }
     }
     not_ready.sort_by(|a, b| a.1.uid.cmp(&b.1.uid));
-    let mut differences: Vec<(ObjectKey, ModifiedStatus)> =
-        seen.differences.iter().map(|(key, difference)| (key.clone(), modified(key, difference))).collect();
+    let mut differences: Vec<(ObjectKey, ModifiedStatus)> = seen
+        .differences
+        .iter()
+        .map(|(key, difference)| (key.clone(), modified(key, difference)))
+        .collect();
     differences.sort_by_key(|(key, _)| format!("{}/{}/{}/{}", key.api_version, key.kind, key.namespace, key.name));
 
     status.resources = resources(seen);
@@ -396,13 +424,22 @@ mod tests {
     fn status_of(seen: &Seen) -> BundleDeploymentStatus {
         let mut status = BundleDeploymentStatus::default();
         let options = BundleDeploymentOptions::default();
-        derive(seen, &options, &ErrorConditions::default(), Timestamp::UNIX_EPOCH, &mut status);
+        derive(
+            seen,
+            &options,
+            &ErrorConditions::default(),
+            Timestamp::UNIX_EPOCH,
+            &mut status,
+        );
         status
     }
 
     #[test]
     fn everything_in_place_is_ready() {
-        let status = status_of(&Seen { live: vec![live("a"), live("b")], ..Seen::default() });
+        let status = status_of(&Seen {
+            live: vec![live("a"), live("b")],
+            ..Seen::default()
+        });
         assert!(status.ready && status.non_modified);
         assert_eq!(status.resources[0].created_at, "2026-01-01T00:00:00Z");
         let counts = status.resource_counts.unwrap();
@@ -422,16 +459,36 @@ mod tests {
             ..Seen::default()
         };
         let status = status_of(&seen);
-        assert_eq!(condition::message(&status.conditions, "Ready"), "configmap.v1 n/a missing");
+        assert_eq!(
+            condition::message(&status.conditions, "Ready"),
+            "configmap.v1 n/a missing"
+        );
         let counts = status.resource_counts.unwrap();
-        assert_eq!((counts.desired_ready, counts.missing, counts.modified, counts.orphaned, counts.ready), (2, 1, 1, 1, 0));
+        assert_eq!(
+            (
+                counts.desired_ready,
+                counts.missing,
+                counts.modified,
+                counts.orphaned,
+                counts.ready
+            ),
+            (2, 1, 1, 1, 0)
+        );
         assert_eq!(status.modified_status[1].patch, r#"{"data":{"k":"v"}}"#);
     }
 
     #[test]
     fn secret_values_are_hidden() {
-        let secret = ObjectKey { api_version: "v1".into(), kind: "Secret".into(), namespace: "n".into(), name: "s".into() };
-        assert_eq!(shown_patch(&secret, &json!({"data": {"p": "cmlnaHQ="}})), r#"{"data":{"p":"(hidden)"}}"#);
+        let secret = ObjectKey {
+            api_version: "v1".into(),
+            kind: "Secret".into(),
+            namespace: "n".into(),
+            name: "s".into(),
+        };
+        assert_eq!(
+            shown_patch(&secret, &json!({"data": {"p": "cmlnaHQ="}})),
+            r#"{"data":{"p":"(hidden)"}}"#
+        );
     }
 
     #[test]
@@ -439,8 +496,15 @@ mod tests {
         let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "namespace": "n"}, "spec": {"replicas": 3}});
         let scaler = json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "h", "namespace": "n"},
             "spec": {"maxReplicas": 4, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}}});
-        let difference = (ObjectKey::of(&deployment), Difference::Modified(json!({"spec": {"replicas": 1}})));
-        let mut seen = Seen { live: vec![deployment, scaler], differences: vec![difference], ..Seen::default() };
+        let difference = (
+            ObjectKey::of(&deployment),
+            Difference::Modified(json!({"spec": {"replicas": 1}})),
+        );
+        let mut seen = Seen {
+            live: vec![deployment, scaler],
+            differences: vec![difference],
+            ..Seen::default()
+        };
         allow_autoscaling(&mut seen);
         assert!(seen.differences.is_empty());
     }

@@ -8,8 +8,15 @@ use serde_json::{Map, Value};
 use crate::object;
 
 /// Fields of the metadata that only the server writes.
-const SERVER: [&str; 7] =
-    ["creationTimestamp", "uid", "resourceVersion", "generation", "managedFields", "selfLink", "deletionTimestamp"];
+const SERVER: [&str; 7] = [
+    "creationTimestamp",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "managedFields",
+    "selfLink",
+    "deletionTimestamp",
+];
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// Brings both sides into one form.
@@ -40,7 +47,9 @@ pub(crate) fn normalize(desired: &mut Value, live: &mut Value) {
 /// One spelling of every value of a known kind. A side with fields its kind does not have is
 /// left as it is.
 fn typed(side: &mut Value) {
-    let Some(schema) = kubeschema::kinds::schema_of(object::api_version(side), object::kind(side)) else { return };
+    let Some(schema) = kubeschema::kinds::schema_of(object::api_version(side), object::kind(side)) else {
+        return;
+    };
     let mut decoded = side.clone();
     if kubeschema::schema::decode(schema, &mut decoded).is_ok_and(|found| found.unknown.is_empty()) {
         for field in ["apiVersion", "kind"] {
@@ -55,12 +64,17 @@ fn typed(side: &mut Value) {
 fn strip(side: &mut Value) {
     let Some(map) = side.as_object_mut() else { return };
     map.remove("status");
-    let Some(metadata) = map.get_mut("metadata").and_then(Value::as_object_mut) else { return };
+    let Some(metadata) = map.get_mut("metadata").and_then(Value::as_object_mut) else {
+        return;
+    };
     for field in SERVER {
         metadata.remove(field);
     }
     for section in ["labels", "annotations"] {
-        if metadata.get(section).is_some_and(|value| value.is_null() || value.as_object().is_some_and(Map::is_empty)) {
+        if metadata
+            .get(section)
+            .is_some_and(|value| value.is_null() || value.as_object().is_some_and(Map::is_empty))
+        {
             metadata.remove(section);
         }
     }
@@ -92,7 +106,9 @@ fn secret(side: &mut Value) {
 fn rules(side: &mut Value) {
     let aggregated = side.get("aggregationRule").is_some_and(|rule| !rule.is_null());
     let Some(map) = side.as_object_mut() else { return };
-    let empty = map.get("rules").is_none_or(|rules| rules.as_array().is_some_and(Vec::is_empty));
+    let empty = map
+        .get("rules")
+        .is_none_or(|rules| rules.as_array().is_some_and(Vec::is_empty));
     if aggregated || empty {
         map.remove("rules");
     }
@@ -100,7 +116,12 @@ fn rules(side: &mut Value) {
 
 /// The group of a subject follows from its kind.
 fn subjects(side: &mut Value) {
-    for subject in side.get_mut("subjects").and_then(Value::as_array_mut).into_iter().flatten() {
+    for subject in side
+        .get_mut("subjects")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
         if let Some(subject) = subject.as_object_mut() {
             let group = subject.get("apiGroup").and_then(Value::as_str).unwrap_or_default();
             if matches!(group, "" | "rbac.authorization.k8s.io") {
@@ -112,8 +133,18 @@ fn subjects(side: &mut Value) {
 
 fn policy_ports(side: &mut Value) {
     for direction in ["/spec/ingress", "/spec/egress"] {
-        for rule in side.pointer_mut(direction).and_then(Value::as_array_mut).into_iter().flatten() {
-            for port in rule.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
+        for rule in side
+            .pointer_mut(direction)
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+        {
+            for port in rule
+                .get_mut("ports")
+                .and_then(Value::as_array_mut)
+                .into_iter()
+                .flatten()
+            {
                 if let Some(port) = port.as_object_mut() {
                     port.entry("protocol").or_insert_with(|| "TCP".into());
                 }
@@ -123,8 +154,18 @@ fn policy_ports(side: &mut Value) {
 }
 
 fn endpoints(side: &mut Value) {
-    for subset in side.get_mut("subsets").and_then(Value::as_array_mut).into_iter().flatten() {
-        for port in subset.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
+    for subset in side
+        .get_mut("subsets")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
+        for port in subset
+            .get_mut("ports")
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+        {
             if let Some(port) = port.as_object_mut() {
                 port.entry("protocol").or_insert_with(|| "TCP".into());
             }
@@ -142,7 +183,9 @@ pub(crate) fn drop_bookkeeping(change: &mut Value) {
     if let Some(map) = change.as_object_mut() {
         map.remove("status");
     }
-    let Some(metadata) = change.get_mut("metadata").and_then(Value::as_object_mut) else { return };
+    let Some(metadata) = change.get_mut("metadata").and_then(Value::as_object_mut) else {
+        return;
+    };
     if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
         annotations.retain(|key, _| !key.starts_with("objectset.rio.cattle.io/"));
         if annotations.is_empty() {
@@ -158,17 +201,24 @@ pub(crate) fn drop_bookkeeping(change: &mut Value) {
 
 /// A certificate that was put into a webhook which came without one is no difference.
 pub(crate) fn drop_injected(desired: &Value, live: &Value, change: &mut Value) {
-    if !matches!(object::kind(desired), "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration") {
+    if !matches!(
+        object::kind(desired),
+        "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration"
+    ) {
         return;
     }
-    let Some(Value::Array(wanted)) = change.get("webhooks").cloned() else { return };
+    let Some(Value::Array(wanted)) = change.get("webhooks").cloned() else {
+        return;
+    };
     let strip = |list: &[Value], other: &Value| -> Vec<Value> {
         list.iter()
             .enumerate()
             .map(|(index, webhook)| {
                 let mut webhook = webhook.clone();
                 let given = other.pointer(&format!("/webhooks/{index}/clientConfig/caBundle"));
-                let given = given.and_then(Value::as_str).is_some_and(|bundle| !bundle.trim().is_empty());
+                let given = given
+                    .and_then(Value::as_str)
+                    .is_some_and(|bundle| !bundle.trim().is_empty());
                 if !given && let Some(client) = webhook.get_mut("clientConfig").and_then(Value::as_object_mut) {
                     client.remove("caBundle");
                 }
@@ -176,7 +226,11 @@ pub(crate) fn drop_injected(desired: &Value, live: &Value, change: &mut Value) {
             })
             .collect()
     };
-    let there = live.get("webhooks").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let there = live
+        .get("webhooks")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     if strip(&wanted, desired) == strip(there, desired)
         && let Some(change) = change.as_object_mut()
     {

@@ -156,7 +156,9 @@ pub fn set_annotation(object: &mut Value, key: &str, value: &str) {
 
 /// Removes an annotation; an annotations map that becomes empty goes too.
 pub fn remove_annotation(object: &mut Value, key: &str) {
-    let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else { return };
+    let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else {
+        return;
+    };
     if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
         annotations.remove(key);
         if annotations.is_empty() {
@@ -196,8 +198,12 @@ mod tests {
         let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": "ns", "name": "a"}});
         assert_eq!(ObjectKey::of(&service).display(), "service.v1 ns/a");
         assert_eq!(ObjectKey::of(&service).gvk(), "/v1, Kind=Service");
-        let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "a"}});
-        assert_eq!(ObjectKey::of(&role).display(), "clusterrole.rbac.authorization.k8s.io a");
+        let role =
+            json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "a"}});
+        assert_eq!(
+            ObjectKey::of(&role).display(),
+            "clusterrole.rbac.authorization.k8s.io a"
+        );
     }
 
     #[test]

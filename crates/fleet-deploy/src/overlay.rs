@@ -47,9 +47,15 @@ pub enum Error {
 pub(crate) fn apply(resources: &[Resource], overlays: &[String]) -> Result<Vec<Resource>, Error> {
     let mut files: BTreeMap<String, Resource> = BTreeMap::new();
     for (index, resource) in resources.iter().enumerate() {
-        let name =
-            if resource.name.is_empty() { format!("manifests/file{index:03}.yaml") } else { resource.name.clone() };
-        let resource = Resource { name: name.clone(), ..resource.clone() };
+        let name = if resource.name.is_empty() {
+            format!("manifests/file{index:03}.yaml")
+        } else {
+            resource.name.clone()
+        };
+        let resource = Resource {
+            name: name.clone(),
+            ..resource.clone()
+        };
         files.insert(name, resource);
     }
     for overlay in overlays {
@@ -65,11 +71,24 @@ pub(crate) fn apply(resources: &[Resource], overlays: &[String]) -> Result<Vec<R
                 continue;
             }
             let base = base.replacen("_patch.", ".", 1);
-            let target = if directory.is_empty() { base } else { format!("{directory}/{base}") };
+            let target = if directory.is_empty() {
+                base
+            } else {
+                format!("{directory}/{base}")
+            };
             let patch = format!("{prefix}{name}");
-            let Some(current) = files.get(&target) else { return Err(Error::NoTarget { patch, target }) };
+            let Some(current) = files.get(&target) else {
+                return Err(Error::NoTarget { patch, target });
+            };
             let patched = patched(&target, &current.data, &patch, &file.data)?;
-            files.insert(target.clone(), Resource { name: target, data: patched, packed: None });
+            files.insert(
+                target.clone(),
+                Resource {
+                    name: target,
+                    data: patched,
+                    packed: None,
+                },
+            );
         }
     }
     files.retain(|name, _| !name.starts_with("overlays/"));
@@ -77,7 +96,10 @@ pub(crate) fn apply(resources: &[Resource], overlays: &[String]) -> Result<Vec<R
 }
 
 fn parsed(name: &str, data: &[u8]) -> Result<Value, Error> {
-    goyaml::parse(&String::from_utf8_lossy(data)).map_err(|source| Error::Parse { name: name.to_owned(), source })
+    goyaml::parse(&String::from_utf8_lossy(data)).map_err(|source| Error::Parse {
+        name: name.to_owned(),
+        source,
+    })
 }
 
 fn patched(target: &str, current: &[u8], patch: &str, patch_data: &[u8]) -> Result<Vec<u8>, Error> {

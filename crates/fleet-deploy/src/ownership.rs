@@ -24,15 +24,27 @@ pub(crate) fn marked(object: &Value, release: &str, namespace: &str) -> Value {
 pub(crate) fn objections(live: &Value, release: &str, namespace: &str) -> Vec<String> {
     let check = |what: &str, key: &str, found: Option<&str>, wanted: &str| match found {
         Some(found) if found == wanted => None,
-        Some(found) => {
-            Some(format!("{what} validation error: key \"{key}\" must equal \"{wanted}\": current value is \"{found}\""))
-        }
-        None => Some(format!("{what} validation error: missing key \"{key}\": must be set to \"{wanted}\"")),
+        Some(found) => Some(format!(
+            "{what} validation error: key \"{key}\" must equal \"{wanted}\": current value is \"{found}\""
+        )),
+        None => Some(format!(
+            "{what} validation error: missing key \"{key}\": must be set to \"{wanted}\""
+        )),
     };
     [
         check("label", MANAGED_BY, object::label(live, MANAGED_BY), "Helm"),
-        check("annotation", RELEASE_NAME, object::annotation(live, RELEASE_NAME), release),
-        check("annotation", RELEASE_NAMESPACE, object::annotation(live, RELEASE_NAMESPACE), namespace),
+        check(
+            "annotation",
+            RELEASE_NAME,
+            object::annotation(live, RELEASE_NAME),
+            release,
+        ),
+        check(
+            "annotation",
+            RELEASE_NAMESPACE,
+            object::annotation(live, RELEASE_NAMESPACE),
+            namespace,
+        ),
     ]
     .into_iter()
     .flatten()
@@ -51,7 +63,9 @@ mod tests {
         assert!(objections(&marked(&object, "r", "n"), "r", "n").is_empty());
         assert_eq!(
             objections(&marked(&object, "other", "n"), "r", "n"),
-            ["annotation validation error: key \"meta.helm.sh/release-name\" must equal \"r\": current value is \"other\""]
+            [
+                "annotation validation error: key \"meta.helm.sh/release-name\" must equal \"r\": current value is \"other\""
+            ]
         );
     }
 }

@@ -132,7 +132,9 @@ fn fill(schema: &Type, value: &mut Value) {
 
 /// Removes what `original` named and `desired` does not.
 fn forget(predicted: &mut Value, original: &Value, desired: &Value) {
-    let (Value::Object(map), Value::Object(before)) = (predicted, original) else { return };
+    let (Value::Object(map), Value::Object(before)) = (predicted, original) else {
+        return;
+    };
     for (key, value) in before {
         match desired.get(key) {
             None if matches!(key.as_str(), "metadata" | "status") => {}
@@ -170,9 +172,11 @@ fn combined(desired: &Value, live: &Value) -> Value {
             }
             Value::Object(result)
         }
-        (Value::Array(wanted), Value::Array(there)) if wanted.len() == there.len() => {
-            wanted.iter().zip(there).map(|(wanted, there)| combined(wanted, there)).collect()
-        }
+        (Value::Array(wanted), Value::Array(there)) if wanted.len() == there.len() => wanted
+            .iter()
+            .zip(there)
+            .map(|(wanted, there)| combined(wanted, there))
+            .collect(),
         (Value::Number(wanted), Value::Number(there)) if wanted.as_f64() == there.as_f64() => live.clone(),
         _ => desired.clone(),
     }
@@ -208,7 +212,11 @@ pub(crate) fn changes(from: &Value, to: &Value) -> Option<Value> {
 }
 
 fn tokens(pointer: &str) -> Vec<String> {
-    pointer.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~")).collect()
+    pointer
+        .split('/')
+        .skip(1)
+        .map(|token| token.replace("~1", "/").replace("~0", "~"))
+        .collect()
 }
 
 fn parent<'a>(side: &'a mut Value, path: &[String]) -> Option<&'a mut Value> {
@@ -226,7 +234,9 @@ fn parent<'a>(side: &'a mut Value, path: &[String]) -> Option<&'a mut Value> {
 /// Removes what a JSON pointer names; false if it is not there.
 pub(crate) fn remove_at(side: &mut Value, pointer: &str) -> bool {
     let tokens = tokens(pointer);
-    let Some((last, path)) = tokens.split_last() else { return false };
+    let Some((last, path)) = tokens.split_last() else {
+        return false;
+    };
     match parent(side, path) {
         Some(Value::Object(map)) => map.remove(last).is_some(),
         Some(Value::Array(list)) => match last.parse::<usize>() {
@@ -245,7 +255,9 @@ pub(crate) fn remove_at(side: &mut Value, pointer: &str) -> bool {
 pub(crate) fn operate(side: &mut Value, operation: &str, pointer: &str, value: &str) -> bool {
     let value = || serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
     let tokens = tokens(pointer);
-    let Some((last, path)) = tokens.split_last() else { return false };
+    let Some((last, path)) = tokens.split_last() else {
+        return false;
+    };
     match operation {
         "remove" => remove_at(side, pointer),
         "add" => match parent(side, path) {

@@ -160,8 +160,10 @@ pub fn post_render(
 fn templates(rendered: &[Rendered]) -> Result<Vec<Value>, Error> {
     let mut objects = Vec::new();
     for file in rendered {
-        let documents = goyaml::parse_documents(&file.text)
-            .map_err(|cause| Error::Template { path: file.path.clone(), cause })?;
+        let documents = goyaml::parse_documents(&file.text).map_err(|cause| Error::Template {
+            path: file.path.clone(),
+            cause,
+        })?;
         for document in documents {
             match document.value {
                 Value::Null => {}
@@ -171,7 +173,12 @@ fn templates(rendered: &[Rendered]) -> Result<Vec<Value>, Error> {
                         objects.push(object);
                     }
                 }
-                other => return Err(Error::NoObject { path: file.path.clone(), what: what(&other) }),
+                other => {
+                    return Err(Error::NoObject {
+                        path: file.path.clone(),
+                        what: what(&other),
+                    });
+                }
             }
         }
     }
@@ -193,8 +200,10 @@ fn what(value: &Value) -> &'static str {
 /// passed over.
 fn raw(path: &str, text: &str, objects: &mut Vec<Value>) -> Result<(), Error> {
     let name = path.strip_prefix(RAW).unwrap_or(path);
-    let documents =
-        goyaml::parse_documents(text).map_err(|cause| Error::Raw { path: name.to_owned(), cause })?;
+    let documents = goyaml::parse_documents(text).map_err(|cause| Error::Raw {
+        path: name.to_owned(),
+        cause,
+    })?;
     for document in documents {
         add(document.value, name, objects)?;
     }
@@ -209,7 +218,10 @@ fn add(value: Value, name: &str, objects: &mut Vec<Value>) -> Result<(), Error> 
             objects.extend(object::flatten(value).into_iter().filter(whole));
             Ok(())
         }
-        other => Err(Error::NoObject { path: name.to_owned(), what: what(&other) }),
+        other => Err(Error::NoObject {
+            path: name.to_owned(),
+            what: what(&other),
+        }),
     }
 }
 
@@ -231,19 +243,25 @@ pub fn sort(documents: Vec<Document>) -> Result<Objects, Error> {
                     let hook = hook(&source, &object, events)?;
                     objects.hooks.extend(hook);
                 }
-                None => objects.documents.push(Document { source: source.clone(), object }),
+                None => objects.documents.push(Document {
+                    source: source.clone(),
+                    object,
+                }),
             }
         }
     }
     objects.documents.sort_by(|a, b| {
         helm::order::install(object::kind(&a.object)).cmp(&helm::order::install(object::kind(&b.object)))
     });
-    objects.hooks.sort_by(|a, b| helm::order::install(&a.kind).cmp(&helm::order::install(&b.kind)));
+    objects.hooks.sort_by_key(|hook| helm::order::install(&hook.kind));
     Ok(objects)
 }
 
 fn words(text: &str) -> Vec<String> {
-    text.split(',').map(|word| word.trim().to_lowercase()).filter(|word| !word.is_empty()).collect()
+    text.split(',')
+        .map(|word| word.trim().to_lowercase())
+        .filter(|word| !word.is_empty())
+        .collect()
 }
 
 /// The hook an object declares; `None` if it names no event that is known.
@@ -261,14 +279,22 @@ fn hook(source: &str, object: &Value, events: &str) -> Result<Option<Hook>, Erro
     ];
     let events: Vec<String> = words(events)
         .into_iter()
-        .map(|event| if event == "test-success" { "test".to_owned() } else { event })
+        .map(|event| {
+            if event == "test-success" {
+                "test".to_owned()
+            } else {
+                event
+            }
+        })
         .filter(|event| KNOWN.contains(&event.as_str()))
         .collect();
     if events.is_empty() {
         return Ok(None);
     }
-    let manifest =
-        goyaml::to_yaml(object).map_err(|error| Error::Write { path: source.to_owned(), source: error })?;
+    let manifest = goyaml::to_yaml(object).map_err(|error| Error::Write {
+        path: source.to_owned(),
+        source: error,
+    })?;
     let annotation = |key: &str| object::annotation(object, key).unwrap_or_default();
     Ok(Some(Hook {
         name: object::name(object).to_owned(),
@@ -290,8 +316,10 @@ fn hook(source: &str, object: &Value, events: &str) -> Result<Option<Hook>, Erro
 pub fn manifest(documents: &[Document]) -> Result<String, Error> {
     let mut text = String::new();
     for document in documents {
-        let yaml = goyaml::to_yaml(&document.object)
-            .map_err(|source| Error::Write { path: document.source.clone(), source })?;
+        let yaml = goyaml::to_yaml(&document.object).map_err(|source| Error::Write {
+            path: document.source.clone(),
+            source,
+        })?;
         text.push_str("---\n# Source: ");
         text.push_str(&document.source);
         text.push('\n');
@@ -320,7 +348,10 @@ mod tests {
     use super::*;
 
     fn rendered(path: &str, text: &str) -> Rendered {
-        Rendered { path: path.into(), text: text.into() }
+        Rendered {
+            path: path.into(),
+            text: text.into(),
+        }
     }
 
     fn render(raw: &[(&str, &str)], templates: &[Rendered]) -> Result<Objects, Error> {
@@ -329,7 +360,13 @@ mod tests {
             assembled.files.insert(format!("{RAW}{name}"), text.as_bytes().to_vec());
         }
         let options = BundleDeploymentOptions::default();
-        sort(post_render(templates, &assembled, &[], &options, &ObjectSet::of("b", ""))?)
+        sort(post_render(
+            templates,
+            &assembled,
+            &[],
+            &options,
+            &ObjectSet::of("b", ""),
+        )?)
     }
 
     #[test]
@@ -337,8 +374,15 @@ mod tests {
         let deployment = "kind: Deployment\napiVersion: apps/v1\nmetadata: {name: d}\n---\n# only a comment\n";
         let map = "---\nkind: ConfigMap\napiVersion: v1\nmetadata: {name: c}\n---\nfoo: bar\n";
         let objects = render(&[("a.yaml", deployment), ("b.yaml", map)], &[]).unwrap();
-        let sources: Vec<&str> = objects.documents.iter().map(|document| document.source.as_str()).collect();
-        assert_eq!(sources, ["generated-by-postrender-1.yaml", "generated-by-postrender-0.yaml"]);
+        let sources: Vec<&str> = objects
+            .documents
+            .iter()
+            .map(|document| document.source.as_str())
+            .collect();
+        assert_eq!(
+            sources,
+            ["generated-by-postrender-1.yaml", "generated-by-postrender-0.yaml"]
+        );
         let first = &objects.documents[0].object;
         assert_eq!(object::annotation(first, labels::OBJECT_SET_ID), Some("default-b"));
         assert!(object::label(first, labels::OBJECT_SET_HASH).is_some());
@@ -352,7 +396,10 @@ mod tests {
         let objects = render(&[], &[rendered("ch/templates/j.yaml", text)]).unwrap();
         assert!(objects.documents.is_empty());
         assert_eq!(objects.hooks[0].events, ["pre-install", "post-upgrade"]);
-        assert_eq!((objects.hooks[0].weight, objects.hooks[0].path.as_str()), (5, "ch/templates/j.yaml"));
+        assert_eq!(
+            (objects.hooks[0].weight, objects.hooks[0].path.as_str()),
+            (5, "ch/templates/j.yaml")
+        );
         assert!(!objects.hooks[0].manifest.contains(ORIGIN));
     }
 

@@ -24,7 +24,7 @@ pub enum Error {
     Chart(#[from] helm::chart::Error),
     /// Templates, values or schema are at fault.
     #[error(transparent)]
-    Render(#[from] helm::render::Error),
+    Render(Box<helm::render::Error>),
     /// A definition below `crds/` is damaged.
     #[error("{path}: {source}")]
     Definition {
@@ -45,7 +45,7 @@ impl Error {
     /// Whether only another bundle or another cluster version helps.
     #[must_use]
     pub fn is_terminal(&self) -> bool {
-        matches!(self, Self::Render(helm::render::Error::MatchKubeVersion { .. }))
+        matches!(self, Self::Render(error) if matches!(**error, helm::render::Error::MatchKubeVersion { .. }))
     }
 }
 
@@ -99,11 +99,18 @@ pub async fn render(
     for (key, value) in &assembled.annotations {
         chart.metadata.annotations.insert(key.clone(), value.clone());
     }
-    let mut output = Output { chart: chart.to_json(), ..Output::default() };
+    let mut output = Output {
+        chart: chart.to_json(),
+        ..Output::default()
+    };
     for (path, text) in chart.crds() {
         let documents = goyaml::parse_documents(&text).map_err(|source| Error::Definition { path, source })?;
-        let objects = documents.into_iter().flat_map(|document| object::flatten(document.value));
-        output.definitions.extend(objects.filter(|object| !object::kind(object).is_empty()));
+        let objects = documents
+            .into_iter()
+            .flat_map(|document| object::flatten(document.value));
+        output
+            .definitions
+            .extend(objects.filter(|object| !object::kind(object).is_empty()));
     }
     let (capabilities, lookup) = know(world, &chart).await?;
     let release = ReleaseOptions {
@@ -118,12 +125,21 @@ pub async fn render(
     // Templates are programs of other people: they get a thread of their own.
     let task = tokio::task::spawn_blocking(move || {
         let lookup = lookup.as_ref().map(|lookup| lookup as &dyn Lookup);
-        helm::render::render(&chart, &values, &release, &capabilities, lookup)
+        helm::render::render(&chart, &values, &release, &capabilities, lookup).map_err(Box::new)
     });
-    let rendered = task.await.map_err(|error| Error::Ended(error.to_string()))??;
+    let rendered = task
+        .await
+        .map_err(|error| Error::Ended(error.to_string()))?
+        .map_err(Error::Render)?;
     output.notes = rendered.notes;
-    output.rendered =
-        rendered.manifests.into_iter().map(|file| Rendered { path: file.path, text: file.text }).collect();
+    output.rendered = rendered
+        .manifests
+        .into_iter()
+        .map(|file| Rendered {
+            path: file.path,
+            text: file.text,
+        })
+        .collect();
     Ok(output)
 }
 
@@ -155,8 +171,10 @@ async fn know(world: World<'_>, chart: &Chart) -> Result<(Capabilities, Option<L
             capabilities.api_versions = served.into_iter().collect();
         }
     }
-    let live = mentions(chart, &["lookup", "tpl"])
-        .then(|| Live { cluster: cluster.clone(), handle: Arc::new(Handle::current()) });
+    let live = mentions(chart, &["lookup", "tpl"]).then(|| Live {
+        cluster: cluster.clone(),
+        handle: Arc::new(Handle::current()),
+    });
     Ok((capabilities, live))
 }
 

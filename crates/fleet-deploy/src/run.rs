@@ -27,14 +27,14 @@ pub enum Error {
     UnknownKind(ObjectKey),
     /// The cluster could not be asked for a kind.
     #[error("look up kind {} in version {}", .0.kind, .0.api_version)]
-    Kind(ObjectKey, #[source] cluster::Error),
+    Kind(Box<ObjectKey>, #[source] cluster::Error),
     /// An object exists that is not the release's.
     #[error("unable to continue with {verb}: {} \"{}\" in namespace \"{}\" exists and cannot be imported into the current release: invalid ownership metadata; {objections}", .key.kind, .key.name, .key.namespace)]
     Foreign {
         /// `install` or `update`.
         verb: &'static str,
         /// The object.
-        key: ObjectKey,
+        key: Box<ObjectKey>,
         /// What speaks against it.
         objections: String,
     },
@@ -44,7 +44,7 @@ pub enum Error {
         /// `install` or `update`.
         verb: &'static str,
         /// The object.
-        key: ObjectKey,
+        key: Box<ObjectKey>,
         /// Cause.
         #[source]
         source: cluster::Error,
@@ -72,7 +72,7 @@ pub enum Error {
     Wait(#[from] wait::Error),
     /// An object that is gone from the bundle could not be removed.
     #[error("delete {} \"{}\"", .0.kind, .0.name)]
-    Delete(ObjectKey, #[source] cluster::Error),
+    Delete(Box<ObjectKey>, #[source] cluster::Error),
     /// The record to build upon cannot be read.
     #[error("read manifest of revision {revision}")]
     Manifest {
@@ -191,7 +191,7 @@ pub(crate) async fn items(
         let kind = match cluster.kind(&key.api_version, &key.kind).await {
             Ok(kind) => kind,
             Err(cluster::Error::UnknownKind { .. }) => return Err(Error::UnknownKind(key)),
-            Err(source) => return Err(Error::Kind(key, source)),
+            Err(source) => return Err(Error::Kind(Box::new(key), source)),
         };
         let mut object = if release.is_empty() {
             object.clone()
@@ -213,8 +213,10 @@ pub(crate) async fn items(
 }
 
 fn objects_of(release: &Release) -> Result<Vec<Value>, Error> {
-    postrender::objects_of(&release.manifest)
-        .map_err(|source| Error::Manifest { revision: release.version, source })
+    postrender::objects_of(&release.manifest).map_err(|source| Error::Manifest {
+        revision: release.version,
+        source,
+    })
 }
 
 fn new_record(ports: &Ports, target: &Target, revision: i64, first: Option<String>) -> Result<Release, Error> {
@@ -223,7 +225,11 @@ fn new_record(ports: &Ports, target: &Target, revision: i64, first: Option<Strin
         name: target.name.clone(),
         namespace: target.namespace.clone(),
         version: revision,
-        info: Info { first_deployed: Some(first.unwrap_or_else(|| now.clone())), last_deployed: Some(now), ..Info::default() },
+        info: Info {
+            first_deployed: Some(first.unwrap_or_else(|| now.clone())),
+            last_deployed: Some(now),
+            ..Info::default()
+        },
         chart: target.chart.clone(),
         config: target.config.clone(),
         manifest: postrender::manifest(&target.documents)?,
@@ -236,7 +242,10 @@ fn new_record(ports: &Ports, target: &Target, revision: i64, first: Option<Strin
 pub(crate) async fn define(ports: &Ports, target: &Target) -> Result<(), Error> {
     for definition in &target.definitions {
         let key = ObjectKey::of(definition);
-        let failed = |source| Error::Definition { name: key.name.clone(), source };
+        let failed = |source| Error::Definition {
+            name: key.name.clone(),
+            source,
+        };
         if ports.cluster.get(&key).await.map_err(failed)?.is_none() {
             ports.cluster.apply(definition).await.map_err(failed)?;
         }
@@ -271,13 +280,7 @@ pub(crate) async fn install(ports: &Ports, target: &Target, mode: &Mode, revisio
         (false, true) => Method::ClientSide,
         (false, false) => Method::ServerSide,
     };
-    let items = items(
-        &ports.cluster,
-        &target.objects(),
-        &target.name,
-        &target.namespace,
-    )
-    .await?;
+    let items = items(&ports.cluster, &target.objects(), &target.name, &target.namespace).await?;
     for item in &items {
         look(ports, target, item, "install", mode.take_ownership).await?;
     }
@@ -308,7 +311,10 @@ pub(crate) async fn install(ports: &Ports, target: &Target, mode: &Mode, revisio
         store::update(&ports.cluster, &record, (ports.now)()).await?;
         if mode.atomic {
             uninstall(ports, &[record]).await?;
-            return Err(Error::Uninstalled { name: target.name.clone(), cause });
+            return Err(Error::Uninstalled {
+                name: target.name.clone(),
+                cause,
+            });
         }
         return Err(error);
     }
@@ -326,15 +332,19 @@ async fn look(
     verb: &'static str,
     take_ownership: bool,
 ) -> Result<(), Error> {
-    let live = ports
-        .cluster
-        .get(&item.key)
-        .await
-        .map_err(|source| Error::Look { verb, key: item.key.clone(), source })?;
+    let live = ports.cluster.get(&item.key).await.map_err(|source| Error::Look {
+        verb,
+        key: Box::new(item.key.clone()),
+        source,
+    })?;
     if let Some(live) = live.filter(|_| !take_ownership) {
         let objections = ownership::objections(&live, &target.name, &target.namespace);
         if !objections.is_empty() {
-            return Err(Error::Foreign { verb, key: item.key.clone(), objections: objections.join("; ") });
+            return Err(Error::Foreign {
+                verb,
+                key: Box::new(item.key.clone()),
+                objections: objections.join("; "),
+            });
         }
     }
     Ok(())
@@ -352,14 +362,12 @@ async fn prune(ports: &Ports, target: &Target, history: &[Release], max: usize) 
 }
 
 /// Applies `items` over the objects of `base`, and removes what is only in `base`.
-async fn change(
-    ports: &Ports,
-    method: Method,
-    items: &[Item],
-    base: &[Item],
-) -> Result<(), Error> {
+async fn change(ports: &Ports, method: Method, items: &[Item], base: &[Item]) -> Result<(), Error> {
     for item in items {
-        let previous = base.iter().find(|other| other.key == item.key).map(|other| &other.object);
+        let previous = base
+            .iter()
+            .find(|other| other.key == item.key)
+            .map(|other| &other.object);
         write::write(&ports.cluster, method, &item.object, previous, false).await?;
     }
     let wanted: BTreeSet<&ObjectKey> = items.iter().map(|item| &item.key).collect();
@@ -373,7 +381,7 @@ async fn change(
         if renamed {
             continue;
         }
-        let failed = |source| Error::Delete(item.key.clone(), source);
+        let failed = |source| Error::Delete(Box::new(item.key.clone()), source);
         let live = match ports.cluster.get(&item.key).await {
             Ok(live) => live,
             Err(cluster::Error::UnknownKind { .. }) => None,
@@ -408,19 +416,16 @@ pub(crate) async fn upgrade(
     base: i64,
     revision: i64,
 ) -> Result<Release, Error> {
-    let base = history.iter().find(|release| release.version == base).ok_or(Error::Gone(base))?;
+    let base = history
+        .iter()
+        .find(|release| release.version == base)
+        .ok_or(Error::Gone(base))?;
     let method = match (mode.force, base.server_side()) {
         (true, _) => Method::Replace,
         (false, true) => Method::ServerSide,
         (false, false) => Method::ClientSide,
     };
-    let new = items(
-        &ports.cluster,
-        &target.objects(),
-        &target.name,
-        &target.namespace,
-    )
-    .await?;
+    let new = items(&ports.cluster, &target.objects(), &target.name, &target.namespace).await?;
     let old = base_items(ports, base).await?;
     prune(ports, target, history, mode.max_history).await?;
     let mut record = new_record(ports, target, revision, base.info.first_deployed.clone())?;
@@ -456,9 +461,17 @@ pub(crate) async fn upgrade(
             .map(|release| release.version)
             .max();
         if let Some(good) = good {
-            roll_back(ports, target, mode, &history, good, record.version, method).await?;
+            let way = Way {
+                to: good,
+                last: record.version,
+                method,
+            };
+            roll_back(ports, target, mode, &history, way).await?;
         }
-        return Err(Error::RolledBack { name: target.name.clone(), cause });
+        return Err(Error::RolledBack {
+            name: target.name.clone(),
+            cause,
+        });
     }
     let mut superseded = base.clone();
     superseded.info.status = Status::Superseded;
@@ -470,17 +483,32 @@ pub(crate) async fn upgrade(
     Ok(record)
 }
 
+/// From where to where a release goes back, and how its objects are written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    /// Revision whose manifest is applied.
+    pub(crate) to: i64,
+    /// The last revision.
+    pub(crate) last: i64,
+    /// How.
+    pub(crate) method: Method,
+}
+
 /// The objects of revision `to` as a new revision after `last`.
 pub(crate) async fn roll_back(
     ports: &Ports,
     target: &Target,
     mode: &Mode,
     history: &[Release],
-    to: i64,
-    last: i64,
-    method: Method,
+    way: Way,
 ) -> Result<Release, Error> {
-    let find = |number: i64| history.iter().find(|release| release.version == number).ok_or(Error::Gone(number));
+    let Way { to, last, method } = way;
+    let find = |number: i64| {
+        history
+            .iter()
+            .find(|release| release.version == number)
+            .ok_or(Error::Gone(number))
+    };
     let (good, current) = (find(to)?, find(last)?);
     let mut record = Release {
         version: last + 1,
@@ -512,7 +540,10 @@ pub(crate) async fn roll_back(
         return Err(error);
     }
     for other in history.iter().filter(|release| release.info.status == Status::Deployed) {
-        if store::revision(&ports.agent, &other.namespace, &other.name, other.version).await?.is_some() {
+        if store::revision(&ports.agent, &other.namespace, &other.name, other.version)
+            .await?
+            .is_some()
+        {
             let mut superseded = other.clone();
             superseded.info.status = Status::Superseded;
             store::update(&ports.cluster, &superseded, (ports.now)()).await?;
@@ -525,7 +556,11 @@ pub(crate) async fn roll_back(
 
 /// Writes `failed` over a pending record that has nothing to go back to.
 pub(crate) async fn mark_failed(ports: &Ports, history: &[Release], revision: i64) -> Result<(), Error> {
-    let mut record = history.iter().find(|release| release.version == revision).ok_or(Error::Gone(revision))?.clone();
+    let mut record = history
+        .iter()
+        .find(|release| release.version == revision)
+        .ok_or(Error::Gone(revision))?
+        .clone();
     record.info.status = Status::Failed;
     store::update(&ports.cluster, &record, (ports.now)()).await?;
     Ok(())
@@ -537,7 +572,9 @@ pub(crate) async fn mark_failed(ports: &Ports, history: &[Release], revision: i6
 /// # Errors
 /// What could not be removed; records stay then, so that the next pass tries again.
 pub async fn uninstall(ports: &Ports, history: &[Release]) -> Result<(), Error> {
-    let Some(newest) = history.iter().max_by_key(|release| release.version) else { return Ok(()) };
+    let Some(newest) = history.iter().max_by_key(|release| release.version) else {
+        return Ok(());
+    };
     let mut record = newest.clone();
     if record.info.status != Status::Uninstalling {
         record.info.status = Status::Uninstalling;
@@ -548,9 +585,13 @@ pub async fn uninstall(ports: &Ports, history: &[Release]) -> Result<(), Error> 
     let mode = Mode::default();
     hooks::run(ports, &mut record, "pre-delete", &mode).await?;
     let mut doomed = base_items(ports, newest).await?;
-    doomed.sort_by(|a, b| helm::order::uninstall(&a.key.kind).cmp(&helm::order::uninstall(&b.key.kind)));
+    doomed.sort_by_key(|item| helm::order::uninstall(&item.key.kind));
     for item in doomed.iter().filter(|item| !write::is_kept(&item.object)) {
-        ports.cluster.delete(&item.key).await.map_err(|source| Error::Delete(item.key.clone(), source))?;
+        ports
+            .cluster
+            .delete(&item.key)
+            .await
+            .map_err(|source| Error::Delete(Box::new(item.key.clone()), source))?;
     }
     hooks::run(ports, &mut record, "post-delete", &mode).await?;
     forget(ports, history).await

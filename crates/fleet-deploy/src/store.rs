@@ -84,9 +84,15 @@ fn secret(release: &Release, stamp: &str, now: Timestamp) -> Result<Value, Error
 /// The list failed.
 pub async fn history(cluster: &Cluster, namespace: &str, name: &str) -> Result<Vec<Release>, Error> {
     let selector = format!("name={name},owner=helm");
-    let secrets = cluster.list("v1", "Secret", namespace, &selector).await.map_err(Error::List)?;
-    let mut releases: Vec<Release> =
-        secrets.iter().filter_map(|secret| record(secret).ok()).filter(|release| release.name == name).collect();
+    let secrets = cluster
+        .list("v1", "Secret", namespace, &selector)
+        .await
+        .map_err(Error::List)?;
+    let mut releases: Vec<Release> = secrets
+        .iter()
+        .filter_map(|secret| record(secret).ok())
+        .filter(|release| release.name == name)
+        .collect();
     releases.sort_by_key(|release| release.version);
     Ok(releases)
 }
@@ -97,10 +103,15 @@ pub async fn history(cluster: &Cluster, namespace: &str, name: &str) -> Result<V
 /// # Errors
 /// The list failed.
 pub async fn newest_with(cluster: &Cluster, key: &str, value: &str) -> Result<Vec<Release>, Error> {
-    let secrets = cluster.list("v1", "Secret", "", "owner=helm").await.map_err(Error::List)?;
+    let secrets = cluster
+        .list("v1", "Secret", "", "owner=helm")
+        .await
+        .map_err(Error::List)?;
     let mut newest = std::collections::BTreeMap::new();
     for secret in &secrets {
-        let revision: i64 = object::label(secret, "version").and_then(|text| text.parse().ok()).unwrap_or_default();
+        let revision: i64 = object::label(secret, "version")
+            .and_then(|text| text.parse().ok())
+            .unwrap_or_default();
         let place = (
             object::namespace(secret).to_owned(),
             object::label(secret, "name").unwrap_or_default().to_owned(),
@@ -123,7 +134,11 @@ pub async fn newest_with(cluster: &Cluster, key: &str, value: &str) -> Result<Ve
 /// The read failed, or the record is damaged.
 pub async fn revision(cluster: &Cluster, namespace: &str, name: &str, number: i64) -> Result<Option<Release>, Error> {
     let key = secret_key(namespace, name, number);
-    match cluster.get(&key).await.map_err(|error| Error::Get(key.name.clone(), error))? {
+    match cluster
+        .get(&key)
+        .await
+        .map_err(|error| Error::Get(key.name.clone(), error))?
+    {
         Some(secret) => record(&secret).map(Some),
         None => Ok(None),
     }
@@ -145,7 +160,10 @@ pub async fn create(cluster: &Cluster, release: &Release, now: Timestamp) -> Res
 /// The write failed.
 pub async fn update(cluster: &Cluster, release: &Release, now: Timestamp) -> Result<(), Error> {
     let secret = secret(release, "modifiedAt", now)?;
-    cluster.replace(&secret).await.map_err(|error| Error::Update(object::name(&secret).to_owned(), error))?;
+    cluster
+        .replace(&secret)
+        .await
+        .map_err(|error| Error::Update(object::name(&secret).to_owned(), error))?;
     Ok(())
 }
 
@@ -155,12 +173,21 @@ pub async fn update(cluster: &Cluster, release: &Release, now: Timestamp) -> Res
 /// The call failed.
 pub async fn delete(cluster: &Cluster, namespace: &str, name: &str, number: i64) -> Result<(), Error> {
     let key = secret_key(namespace, name, number);
-    cluster.delete(&key).await.map_err(|error| Error::Delete(key.name.clone(), error))?;
+    cluster
+        .delete(&key)
+        .await
+        .map_err(|error| Error::Delete(key.name.clone(), error))?;
     Ok(())
 }
 
 /// What the steps need to know of a history.
 #[must_use]
 pub fn revisions(history: &[Release]) -> Vec<Revision> {
-    history.iter().map(|release| Revision { number: release.version, status: release.info.status }).collect()
+    history
+        .iter()
+        .map(|release| Revision {
+            number: release.version,
+            status: release.info.status,
+        })
+        .collect()
 }

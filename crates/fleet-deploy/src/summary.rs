@@ -25,13 +25,18 @@ fn set(statuses: &[&str]) -> BTreeSet<String> {
 impl Default for ErrorConditions {
     fn default() -> Self {
         let kind = |name: &str, conditions: &[(&str, &[&str])]| {
-            let conditions =
-                conditions.iter().map(|(condition, statuses)| ((*condition).to_owned(), set(statuses))).collect();
+            let conditions = conditions
+                .iter()
+                .map(|(condition, statuses)| ((*condition).to_owned(), set(statuses)))
+                .collect();
             (name.to_owned(), conditions)
         };
         Self {
             kinds: BTreeMap::from([
-                kind("helm.cattle.io/v1, Kind=HelmChart", &[("JobCreated", &[]), ("Failed", &["True"])]),
+                kind(
+                    "helm.cattle.io/v1, Kind=HelmChart",
+                    &[("JobCreated", &[]), ("Failed", &["True"])],
+                ),
                 kind(
                     "/v1, Kind=Node",
                     &[
@@ -41,7 +46,10 @@ impl Default for ErrorConditions {
                         ("NetworkUnavailable", &["True"]),
                     ],
                 ),
-                kind("apps/v1, Kind=Deployment", &[("ReplicaFailure", &["True"]), ("Progressing", &["False"])]),
+                kind(
+                    "apps/v1, Kind=Deployment",
+                    &[("ReplicaFailure", &["True"]), ("Progressing", &["False"])],
+                ),
                 kind("apps/v1, Kind=ReplicaSet", &[("ReplicaFailure", &["True"])]),
                 kind("", &[("Stalled", &["True"]), ("Failed", &["True"])]),
             ]),
@@ -56,16 +64,22 @@ impl ErrorConditions {
     #[must_use]
     pub fn with(json: &str) -> Self {
         let mut found = Self::default();
-        let Ok(Value::Array(entries)) = serde_json::from_str(json) else { return found };
+        let Ok(Value::Array(entries)) = serde_json::from_str(json) else {
+            return found;
+        };
         for entry in &entries {
             let kind = entry["gvk"].as_str().unwrap_or_default().to_owned();
             let conditions = found.kinds.entry(kind).or_default();
             for mapping in entry["conditionMappings"].as_array().into_iter().flatten() {
-                let Some(condition) = mapping["type"].as_str() else { continue };
+                let Some(condition) = mapping["type"].as_str() else {
+                    continue;
+                };
                 let statuses = mapping["status"].as_array().into_iter().flatten();
                 conditions.insert(
                     condition.to_owned(),
-                    statuses.filter_map(|status| status.as_str().map(str::to_owned)).collect(),
+                    statuses
+                        .filter_map(|status| status.as_str().map(str::to_owned))
+                        .collect(),
                 );
             }
         }
@@ -73,7 +87,9 @@ impl ErrorConditions {
     }
 
     fn of(&self, object: &Value) -> Option<&BTreeMap<String, BTreeSet<String>>> {
-        self.kinds.get(&object::ObjectKey::of(object).gvk()).or_else(|| self.kinds.get(""))
+        self.kinds
+            .get(&object::ObjectKey::of(object).gvk())
+            .or_else(|| self.kinds.get(""))
     }
 }
 
@@ -138,7 +154,12 @@ struct Condition<'a> {
 impl<'a> Condition<'a> {
     fn of(value: &'a Value) -> Self {
         let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default();
-        Self { kind: text("type"), status: text("status"), reason: text("reason"), message: text("message") }
+        Self {
+            kind: text("type"),
+            status: text("status"),
+            reason: text("reason"),
+            message: text("message"),
+        }
     }
 }
 
@@ -167,14 +188,23 @@ pub fn summarize(object: &Value, errors: &ErrorConditions, now: Timestamp) -> Re
         .and_then(|text| serde_json::from_str(text).ok())
         .unwrap_or_default();
     let lists = [object.pointer("/status/conditions"), more.get("conditions")];
-    let conditions: Vec<Condition<'_>> =
-        lists.into_iter().flatten().filter_map(Value::as_array).flatten().map(Condition::of).collect();
+    let conditions: Vec<Condition<'_>> = lists
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_array)
+        .flatten()
+        .map(Condition::of)
+        .collect();
     let mut summary = Summary::default();
     shown(object, &mut summary);
     failed_conditions(object, &conditions, errors, &mut summary);
     moving_conditions(&conditions, &mut summary);
     if summary.state.is_empty() {
-        match object.pointer("/spec/active").map(std::string::ToString::to_string).as_deref() {
+        match object
+            .pointer("/spec/active")
+            .map(std::string::ToString::to_string)
+            .as_deref()
+        {
             Some("true" | "\"true\"") => "active".clone_into(&mut summary.state),
             Some("false" | "\"false\"") => "inactive".clone_into(&mut summary.state),
             _ => {}
@@ -220,10 +250,10 @@ pub fn summarize(object: &Value, errors: &ErrorConditions, now: Timestamp) -> Re
         Standing::Current | Standing::NotFound => {}
     }
     summary.say(&status.message);
-    finish(summary)
+    finish(&summary)
 }
 
-fn finish(summary: Summary) -> ResourceSummary {
+fn finish(summary: &Summary) -> ResourceSummary {
     let mut messages: Vec<String> = Vec::new();
     for part in &summary.message {
         let part = part.trim();
@@ -231,8 +261,17 @@ fn finish(summary: Summary) -> ResourceSummary {
             messages.push(part.to_owned());
         }
     }
-    let state = if summary.state.is_empty() { "active".to_owned() } else { summary.state.to_lowercase() };
-    ResourceSummary { state, error: summary.error, transitioning: summary.transitioning, message: messages }
+    let state = if summary.state.is_empty() {
+        "active".to_owned()
+    } else {
+        summary.state.to_lowercase()
+    };
+    ResourceSummary {
+        state,
+        error: summary.error,
+        transitioning: summary.transitioning,
+        message: messages,
+    }
 }
 
 /// An object that says itself how it is to be shown.
@@ -263,12 +302,7 @@ fn shown(object: &Value, summary: &mut Summary) {
     }
 }
 
-fn failed_conditions(
-    object: &Value,
-    conditions: &[Condition<'_>],
-    errors: &ErrorConditions,
-    summary: &mut Summary,
-) {
+fn failed_conditions(object: &Value, conditions: &[Condition<'_>], errors: &ErrorConditions, summary: &mut Summary) {
     let mapped = errors.of(object);
     for condition in conditions {
         let is_error = match mapped.and_then(|mapped| mapped.get(condition.kind)) {
@@ -321,7 +355,9 @@ fn moving_conditions(conditions: &[Condition<'_>], summary: &mut Summary) {
             summary.say(condition.message);
             continue;
         }
-        let Some((_, state)) = STEPS.iter().find(|(kind, _)| *kind == condition.kind) else { continue };
+        let Some((_, state)) = STEPS.iter().find(|(kind, _)| *kind == condition.kind) else {
+            continue;
+        };
         let state = if state.is_empty() { condition.reason } else { state };
         match condition.status {
             "False" => {
@@ -349,7 +385,10 @@ fn moving_conditions(conditions: &[Condition<'_>], summary: &mut Summary) {
 /// Rancher's own kinds show nothing in their first seconds.
 fn young(object: &Value, summary: &mut Summary, now: Timestamp) {
     let group = object::split_api_version(object::api_version(object)).0;
-    let empty = object.pointer("/status/conditions").and_then(Value::as_array).is_some_and(Vec::is_empty);
+    let empty = object
+        .pointer("/status/conditions")
+        .and_then(Value::as_array)
+        .is_some_and(Vec::is_empty);
     if !group.ends_with("cattle.io") || !empty || !summary.state.is_empty() {
         return;
     }
@@ -367,9 +406,14 @@ fn removing(object: &Value, summary: &mut Summary, now: Timestamp) {
     }
     "removing".clone_into(&mut summary.state);
     summary.transitioning = true;
-    let Some(finalizer) = object.pointer("/metadata/finalizers/0").and_then(Value::as_str) else { return };
+    let Some(finalizer) = object.pointer("/metadata/finalizers/0").and_then(Value::as_str) else {
+        return;
+    };
     summary.say(&format!("waiting on {finalizer}"));
-    if removed.parse::<Timestamp>().is_ok_and(|removed| now.as_second() - removed.as_second() > 300) {
+    if removed
+        .parse::<Timestamp>()
+        .is_ok_and(|removed| now.as_second() - removed.as_second() > 300)
+    {
         summary.error = true;
     }
 }
@@ -383,7 +427,11 @@ pub fn text_of(summary: &ResourceSummary) -> String {
         (true, true) => "[progressing,error]",
         (false, true) => "error]",
     };
-    if summary.message.is_empty() { mark.to_owned() } else { format!("{mark} {}", summary.message.join(", ")) }
+    if summary.message.is_empty() {
+        mark.to_owned()
+    } else {
+        format!("{mark} {}", summary.message.join(", "))
+    }
 }
 
 #[cfg(test)]
@@ -403,27 +451,39 @@ mod tests {
     fn conditions_speak_for_any_kind() {
         assert_eq!(says(&thing(&json!([]))), "active");
         assert_eq!(
-            says(&thing(&json!([{"type": "Created", "status": "Unknown", "message": "making it"}]))),
+            says(&thing(
+                &json!([{"type": "Created", "status": "Unknown", "message": "making it"}])
+            )),
             "[progressing] making it, Resource is current"
         );
         assert_eq!(
-            says(&thing(&json!([{"type": "Created", "status": "False", "message": "could not"}]))),
+            says(&thing(
+                &json!([{"type": "Created", "status": "False", "message": "could not"}])
+            )),
             "error] could not, Resource is current"
         );
         assert_eq!(
-            says(&thing(&json!([{"type": "Ready", "status": "Unknown", "message": "lost contact"}]))),
+            says(&thing(
+                &json!([{"type": "Ready", "status": "Unknown", "message": "lost contact"}])
+            )),
             "[progressing,error] lost contact"
         );
         assert_eq!(
-            says(&thing(&json!([{"type": "Synced", "status": "False", "reason": "Error", "message": "sync broke"}]))),
+            says(&thing(
+                &json!([{"type": "Synced", "status": "False", "reason": "Error", "message": "sync broke"}])
+            )),
             "error] sync broke, Resource is current"
         );
     }
 
     #[test]
     fn a_service_waits_for_its_load_balancer() {
-        let service = json!({"apiVersion": "v1", "kind": "Service", "spec": {"type": "LoadBalancer", "clusterIP": "10.0.0.1"}});
-        assert_eq!(says(&service), "[progressing] Service is ready, Load balancer is being provisioned");
+        let service =
+            json!({"apiVersion": "v1", "kind": "Service", "spec": {"type": "LoadBalancer", "clusterIP": "10.0.0.1"}});
+        assert_eq!(
+            says(&service),
+            "[progressing] Service is ready, Load balancer is being provisioned"
+        );
     }
 
     #[test]
@@ -432,7 +492,10 @@ mod tests {
             r#"[{"gvk":"case.test/v1, Kind=Thing","conditionMappings":[{"type":"Broken","status":["True"]}]}]"#,
         );
         let object = thing(&json!([{"type": "Broken", "status": "True", "message": "it is"}]));
-        assert_eq!(text_of(&summarize(&object, &more, Timestamp::UNIX_EPOCH)), "error] it is, Resource is current");
+        assert_eq!(
+            text_of(&summarize(&object, &more, Timestamp::UNIX_EPOCH)),
+            "error] it is, Resource is current"
+        );
         assert_eq!(ErrorConditions::with("{"), ErrorConditions::default());
     }
 }

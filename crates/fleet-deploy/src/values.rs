@@ -76,7 +76,9 @@ pub async fn gather(
     options: &BundleDeploymentOptions,
     namespace: &str,
 ) -> Result<Map<String, Value>, Error> {
-    let Some(helm) = &options.helm else { return Ok(Map::new()) };
+    let Some(helm) = &options.helm else {
+        return Ok(Map::new());
+    };
     let mut values = helm.values.clone().unwrap_or_default();
     for source in &helm.values_from {
         if let Some(selector) = &source.config_map_key_ref {
@@ -98,14 +100,25 @@ async fn read(
     kind: &'static str,
     selector: &KeySelector,
 ) -> Result<Map<String, Value>, Error> {
-    let (word, plural) = if kind == "Secret" { ("secret", "secrets") } else { ("configmap", "configmaps") };
+    let (word, plural) = if kind == "Secret" {
+        ("secret", "secrets")
+    } else {
+        ("configmap", "configmaps")
+    };
     let copied = options
         .downstream_resources
         .iter()
         .any(|resource| resource.kind.eq_ignore_ascii_case(kind) && resource.name == selector.name);
-    let namespace =
-        if selector.namespace.is_empty() || copied { release_namespace } else { selector.namespace.as_str() };
-    let key = if selector.key.is_empty() { DEFAULT_KEY } else { selector.key.as_str() };
+    let namespace = if selector.namespace.is_empty() || copied {
+        release_namespace
+    } else {
+        selector.namespace.as_str()
+    };
+    let key = if selector.key.is_empty() {
+        DEFAULT_KEY
+    } else {
+        selector.key.as_str()
+    };
     let place = ObjectKey {
         api_version: "v1".into(),
         kind: kind.into(),
@@ -116,7 +129,10 @@ async fn read(
         .get(&place)
         .await
         .map_err(Error::Get)?
-        .ok_or_else(|| Error::Missing { plural, name: selector.name.clone() })?;
+        .ok_or_else(|| Error::Missing {
+            plural,
+            name: selector.name.clone(),
+        })?;
     let failed = |message: String| Error::Parse {
         kind: word,
         namespace: namespace.to_owned(),
@@ -152,9 +168,16 @@ mod tests {
 
     #[test]
     fn maps_are_merged_and_lists_replaced() {
-        let Value::Object(mut under) = json!({"a": {"b": 1, "c": [1]}, "d": 1}) else { unreachable!() };
-        let Value::Object(over) = json!({"a": {"c": [2], "e": null}, "d": {"f": 1}}) else { unreachable!() };
+        let Value::Object(mut under) = json!({"a": {"b": 1, "c": [1]}, "d": 1}) else {
+            unreachable!()
+        };
+        let Value::Object(over) = json!({"a": {"c": [2], "e": null}, "d": {"f": 1}}) else {
+            unreachable!()
+        };
         merge(&mut under, over);
-        assert_eq!(Value::Object(under), json!({"a": {"b": 1, "c": [2], "e": null}, "d": {"f": 1}}));
+        assert_eq!(
+            Value::Object(under),
+            json!({"a": {"b": 1, "c": [2], "e": null}, "d": {"f": 1}})
+        );
     }
 }

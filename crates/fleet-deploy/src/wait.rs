@@ -29,7 +29,7 @@ pub enum Error {
     Failed(String),
     /// Could not look.
     #[error("look at {} \"{}\"", .0.kind, .0.name)]
-    Look(ObjectKey, #[source] cluster::Error),
+    Look(Box<ObjectKey>, #[source] cluster::Error),
     /// Still there.
     #[error("{} \"{}\" is still there", .0.kind, .0.name)]
     StillThere(ObjectKey),
@@ -42,7 +42,10 @@ struct Pace {
 
 impl Pace {
     fn new(timeout: Duration) -> Self {
-        Self { until: Instant::now() + timeout, next: FIRST }
+        Self {
+            until: Instant::now() + timeout,
+            next: FIRST,
+        }
     }
 
     /// Sleeps; false if the time is over.
@@ -71,27 +74,31 @@ fn line(key: &ObjectKey, standing: &kstatus::Result) -> String {
 /// What counts as ready: kstatus, and for jobs their completion if that is asked for.
 fn standing(live: Option<&Value>, jobs: bool) -> kstatus::Result {
     let Some(live) = live else {
-        return kstatus::Result { standing: Standing::NotFound, message: "Resource not found".to_owned() };
+        return kstatus::Result {
+            standing: Standing::NotFound,
+            message: "Resource not found".to_owned(),
+        };
     };
     let found = kstatus::compute(live);
     let running = matches!(found.standing, Standing::Current | Standing::InProgress);
     if jobs && live["kind"] == "Job" && running && !kstatus::job_complete(live) {
-        return kstatus::Result { standing: Standing::InProgress, message: "Job in progress".to_owned() };
+        return kstatus::Result {
+            standing: Standing::InProgress,
+            message: "Job in progress".to_owned(),
+        };
     }
     found
 }
 
-async fn until(
-    cluster: &Cluster,
-    items: &[Item],
-    timeout: Duration,
-    jobs: bool,
-) -> Result<(), Error> {
+async fn until(cluster: &Cluster, items: &[Item], timeout: Duration, jobs: bool) -> Result<(), Error> {
     let mut pace = Pace::new(timeout);
     loop {
         let mut lines = Vec::new();
         for item in items {
-            let live = cluster.get(&item.key).await.map_err(|error| Error::Look(item.key.clone(), error))?;
+            let live = cluster
+                .get(&item.key)
+                .await
+                .map_err(|error| Error::Look(Box::new(item.key.clone()), error))?;
             let found = standing(live.as_ref(), jobs);
             match found.standing {
                 Standing::Current => {}
@@ -110,13 +117,22 @@ async fn until(
 
 /// Until every object is ready.
 pub(crate) async fn ready(cluster: &Cluster, items: &[Item], mode: &Mode) -> Result<(), Error> {
-    until(cluster, items, mode.timeout.unwrap_or(crate::hooks::TIMEOUT), mode.wait_for_jobs).await
+    until(
+        cluster,
+        items,
+        mode.timeout.unwrap_or(crate::hooks::TIMEOUT),
+        mode.wait_for_jobs,
+    )
+    .await
 }
 
 /// Until hooks have ended: jobs complete, pods succeeded, everything else there.
 pub(crate) async fn ended(cluster: &Cluster, items: &[Item], timeout: Duration) -> Result<(), Error> {
-    let slow: Vec<Item> =
-        items.iter().filter(|item| matches!(item.key.kind.as_str(), "Job" | "Pod")).cloned().collect();
+    let slow: Vec<Item> = items
+        .iter()
+        .filter(|item| matches!(item.key.kind.as_str(), "Job" | "Pod"))
+        .cloned()
+        .collect();
     until(cluster, &slow, timeout, true).await
 }
 
@@ -124,7 +140,10 @@ pub(crate) async fn ended(cluster: &Cluster, items: &[Item], timeout: Duration) 
 pub(crate) async fn established(cluster: &Cluster, key: &ObjectKey) -> Result<(), Error> {
     let mut pace = Pace::new(ESTABLISHED);
     loop {
-        let live = cluster.get(key).await.map_err(|error| Error::Look(key.clone(), error))?;
+        let live = cluster
+            .get(key)
+            .await
+            .map_err(|error| Error::Look(Box::new(key.clone()), error))?;
         let found = standing(live.as_ref(), false);
         if found.standing == Standing::Current {
             return Ok(());
@@ -142,7 +161,7 @@ pub(crate) async fn gone(cluster: &Cluster, key: &ObjectKey, timeout: Duration) 
         match cluster.get(key).await {
             Ok(None) | Err(cluster::Error::UnknownKind { .. }) => return Ok(()),
             Ok(Some(_)) => {}
-            Err(error) => return Err(Error::Look(key.clone(), error)),
+            Err(error) => return Err(Error::Look(Box::new(key.clone()), error)),
         }
         if !pace.again().await {
             return Err(Error::StillThere(key.clone()));

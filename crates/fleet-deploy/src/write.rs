@@ -13,25 +13,25 @@ use crate::patch;
 pub enum Error {
     /// Server-side apply of an object that was there.
     #[error("server-side apply failed for object {}/{} {}", .0.namespace, .0.name, .0.gvk())]
-    Apply(ObjectKey, #[source] cluster::Error),
+    Apply(Box<ObjectKey>, #[source] cluster::Error),
     /// A new object.
     #[error("failed to create resource: server-side apply failed for object {}/{} {}", .0.namespace, .0.name, .0.gvk())]
-    ApplyNew(ObjectKey, #[source] cluster::Error),
+    ApplyNew(Box<ObjectKey>, #[source] cluster::Error),
     /// A new object, client-side.
     #[error("failed to create resource")]
     Create(#[source] cluster::Error),
     /// A client-side patch.
     #[error("cannot patch \"{}\" with kind {}", .0.name, .0.kind)]
-    Patch(ObjectKey, #[source] cluster::Error),
+    Patch(Box<ObjectKey>, #[source] cluster::Error),
     /// A patch that cannot be made.
     #[error("cannot patch \"{}\" with kind {}: {}", .0.name, .0.kind, .1)]
-    MakePatch(ObjectKey, String),
+    MakePatch(Box<ObjectKey>, String),
     /// A replacement.
     #[error("failed to replace object")]
-    Replace(ObjectKey, #[source] cluster::Error),
+    Replace(Box<ObjectKey>, #[source] cluster::Error),
     /// The live object could not be read.
     #[error("could not get information about the resource {} \"{}\" in namespace \"{}\"", .0.kind, .0.name, .0.namespace)]
-    Look(ObjectKey, #[source] cluster::Error),
+    Look(Box<ObjectKey>, #[source] cluster::Error),
 }
 
 /// How objects of this release are written.
@@ -64,7 +64,7 @@ pub(crate) async fn write(
     previous: Option<&Value>,
     installing: bool,
 ) -> Result<Value, Error> {
-    let key = ObjectKey::of(desired);
+    let key = Box::new(ObjectKey::of(desired));
     if method == Method::ServerSide {
         return match cluster.apply(desired).await {
             Ok(live) => Ok(live),
@@ -75,24 +75,33 @@ pub(crate) async fn write(
             },
         };
     }
-    let live = cluster.get(&key).await.map_err(|error| Error::Look(key.clone(), error))?;
+    let live = cluster
+        .get(&key)
+        .await
+        .map_err(|error| Error::Look(key.clone(), error))?;
     let Some(live) = live else {
         return cluster.create(desired).await.map_err(Error::Create);
     };
     if method == Method::Replace {
         let mut whole = desired.clone();
         whole["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"].clone();
-        return cluster.replace(&whole).await.map_err(|error| Error::Replace(key, error));
+        return cluster
+            .replace(&whole)
+            .await
+            .map_err(|error| Error::Replace(key, error));
     }
     let known = patch::is_built_in(&key);
     let original = previous.cloned().unwrap_or(Value::Null);
-    let change = patch::three_way(&key, &original, desired, &live)
-        .map_err(|message| Error::MakePatch(key.clone(), message))?;
+    let change =
+        patch::three_way(&key, &original, desired, &live).map_err(|message| Error::MakePatch(key.clone(), message))?;
     if change.as_object().is_none_or(serde_json::Map::is_empty) {
         return Ok(live);
     }
     let how = if known { PatchKind::Strategic } else { PatchKind::Merge };
-    cluster.patch(&key, how, &change).await.map_err(|error| Error::Patch(key, error))
+    cluster
+        .patch(&key, how, &change)
+        .await
+        .map_err(|error| Error::Patch(key, error))
 }
 
 /// Whether the live object asks to be kept.

@@ -23,9 +23,12 @@ pub(crate) async fn cluster(local: &Cluster, namespace: &str, requested: &str) -
     match local.get(&key).await {
         Ok(Some(_)) => Ok(local.impersonating(&format!("system:serviceaccount:{namespace}:{name}"))),
         Ok(None) if requested.is_empty() => Ok(local.clone()),
-        Ok(None) => {
-            Err(format!("looking up service account {namespace}/{name}: ServiceAccount \"{name}\" not found"))
-        }
-        Err(error) => Err(format!("looking up service account {namespace}/{name}: {}", chain(&error))),
+        Ok(None) => Err(format!(
+            "looking up service account {namespace}/{name}: ServiceAccount \"{name}\" not found"
+        )),
+        Err(error) => Err(format!(
+            "looking up service account {namespace}/{name}: {}",
+            chain(&error)
+        )),
     }
 }

@@ -53,7 +53,11 @@ impl Done {
 /// Rights and time for the steps of a release.
 fn removal_ports(cx: &Context, cluster: Cluster) -> Ports {
     let clock = cx.settings.clock.clone();
-    Ports { cluster, agent: cx.local.clone(), now: Arc::new(move || clock.now()) }
+    Ports {
+        cluster,
+        agent: cx.local.clone(),
+        now: Arc::new(move || clock.now()),
+    }
 }
 
 struct Pass<'a> {
@@ -70,7 +74,12 @@ pub(super) async fn act(deployment: &BundleDeployment, facts: Facts, cx: &Contex
         failures: Vec::new(),
         again: None,
     };
-    let mut pass = Pass { deployment, cx, facts, done };
+    let mut pass = Pass {
+        deployment,
+        cx,
+        facts,
+        done,
+    };
     if pass.bring().await {
         pass.look().await;
     }
@@ -127,11 +136,16 @@ impl Pass<'_> {
             // It ended in an error that only a change of the deployment clears.
             return false;
         }
-        let Some(cluster) = self.facts.cluster.clone() else { return false };
+        let Some(cluster) = self.facts.cluster.clone() else {
+            return false;
+        };
         match self.deploy(cluster).await {
             Ok(release) => {
                 self.done.status.release = ReleaseId::of(&release);
-                self.done.status.applied_deployment_id.clone_from(&self.deployment.spec.deployment_id);
+                self.done
+                    .status
+                    .applied_deployment_id
+                    .clone_from(&self.deployment.spec.deployment_id);
                 let before = self.facts.release.replace(release);
                 self.note_litter(before.as_ref());
                 self.label_namespace().await
@@ -158,10 +172,14 @@ impl Pass<'_> {
     }
 
     async fn deploy(&self, cluster: Cluster) -> Result<Release, (String, bool)> {
-        let resources =
-            source::fetch(self.deployment, self.cx).await.map_err(|error| (source::message(&error), false))?;
+        let resources = source::fetch(self.deployment, self.cx)
+            .await
+            .map_err(|error| (source::message(&error), false))?;
         let labels = self.deployment.metadata.labels.as_ref();
-        let commit = labels.and_then(|all| all.get(labels::COMMIT)).map(String::as_str).unwrap_or_default();
+        let commit = labels
+            .and_then(|all| all.get(labels::COMMIT))
+            .map(String::as_str)
+            .unwrap_or_default();
         let deployment = Deployment {
             subject: Subject {
                 name: self.name(),
@@ -174,7 +192,9 @@ impl Pass<'_> {
             scope: &self.cx.settings.scope,
         };
         let ports = removal_ports(self.cx, cluster);
-        deploy::deploy(&ports, &deployment).await.map_err(|error| (chain(&error), error.is_terminal()))
+        deploy::deploy(&ports, &deployment)
+            .await
+            .map_err(|error| (chain(&error), error.is_terminal()))
     }
 
     /// An error that trying again cannot clear: the next change of the deployment does.
@@ -183,7 +203,9 @@ impl Pass<'_> {
         status.ready = false;
         status.non_modified = true;
         status.release = String::new();
-        status.applied_deployment_id.clone_from(&self.deployment.spec.deployment_id);
+        status
+            .applied_deployment_id
+            .clone_from(&self.deployment.spec.deployment_id);
         self.facts.release = None;
         self.set(condition::READY, Some(&format!("not ready: {message}")));
         self.set(condition::INSTALLED, Some(&format!("not installed: {message}")));
@@ -191,7 +213,9 @@ impl Pass<'_> {
     }
 
     async fn label_namespace(&mut self) -> bool {
-        let Some(cluster) = self.facts.cluster.clone() else { return true };
+        let Some(cluster) = self.facts.cluster.clone() else {
+            return true;
+        };
         match namespace::label(&cluster, &self.facts.options).await {
             Ok(()) => {
                 self.set(condition::INSTALLED, None);
@@ -216,7 +240,9 @@ impl Pass<'_> {
 
     /// Looks at the release, takes drift back where that is wanted, and watches what is there.
     async fn look(&mut self) {
-        let Some(release) = self.facts.release.take() else { return };
+        let Some(release) = self.facts.release.take() else {
+            return;
+        };
         let wanted = self.done.status.applied_deployment_id == self.deployment.spec.deployment_id
             && !condition::is_false(&self.done.status.conditions, condition::INSTALLED);
         let seen = match self.observe(&release).await {
@@ -257,7 +283,10 @@ impl Pass<'_> {
     /// What went missing just now may be the first sign of more: of a namespace that is being
     /// emptied, or of an object that another bundle took away.
     fn look_again(&mut self, seen: &Seen) {
-        let missing = seen.differences.iter().any(|(_, found)| matches!(found, monitor::Difference::Missing { .. }));
+        let missing = seen
+            .differences
+            .iter()
+            .any(|(_, found)| matches!(found, monitor::Difference::Missing { .. }));
         let before = self.deployment.status.as_ref().map(|status| &status.modified_status);
         if missing && before != Some(&self.done.status.modified_status) {
             self.done.again = Some(OVERWRITE);
@@ -267,7 +296,13 @@ impl Pass<'_> {
     fn derive(&mut self, seen: &Seen) {
         let settings = &self.cx.settings;
         let options = &self.facts.options;
-        monitor::derive(seen, options, &settings.error_conditions, self.cx.now(), &mut self.done.status);
+        monitor::derive(
+            seen,
+            options,
+            &settings.error_conditions,
+            self.cx.now(),
+            &mut self.done.status,
+        );
     }
 
     async fn observe(&self, release: &Release) -> Result<Seen, monitor::Error> {
@@ -294,7 +329,11 @@ impl Pass<'_> {
                 if *difference == monitor::Difference::Extra
                     && let Err(error) = self.cx.local.delete(key).await
                 {
-                    tracing::warn!(object = key.display(), error = chain(&error), "cannot delete old agent's object");
+                    tracing::warn!(
+                        object = key.display(),
+                        error = chain(&error),
+                        "cannot delete old agent's object"
+                    );
                 }
             }
         }
@@ -309,15 +348,26 @@ impl Pass<'_> {
 
     /// An object that another bundle took away has to come back by a new installation.
     fn is_overwritten(&self) -> bool {
-        let before = self.deployment.status.as_ref().map(|status| status.modified_status.as_slice()).unwrap_or_default();
+        let before = self
+            .deployment
+            .status
+            .as_ref()
+            .map(|status| status.modified_status.as_slice())
+            .unwrap_or_default();
         before.iter().filter(|entry| entry.missing).any(|entry| {
-            self.facts.options.overwrites.iter().any(|other| other.kind == entry.kind && other.name == entry.name)
+            self.facts
+                .options
+                .overwrites
+                .iter()
+                .any(|other| other.kind == entry.kind && other.name == entry.name)
         })
     }
 
     async fn reinstall(&mut self, release: &Release) {
         self.done.store = false;
-        let Some(cluster) = self.facts.cluster.clone() else { return };
+        let Some(cluster) = self.facts.cluster.clone() else {
+            return;
+        };
         let ports = removal_ports(self.cx, cluster);
         let outcome = match store::history(&self.cx.local, &release.namespace, &release.name).await {
             Ok(history) => run::uninstall(&ports, &history).await.map_err(|error| chain(&error)),
@@ -332,15 +382,23 @@ impl Pass<'_> {
     async fn watch(&self, seen: &Seen) {
         let mut watched = Vec::new();
         let live = seen.live.iter().map(|object| (ObjectKey::of(object), version(object)));
-        let missing = seen.differences.iter().filter_map(|(key, difference)| match difference {
-            monitor::Difference::Missing { exists: false } => Some((key.clone(), String::new())),
-            // Somebody else's: any event of it matters, its removal too.
-            monitor::Difference::Missing { exists: true } => Some((key.clone(), "foreign".to_owned())),
-            _ => None,
-        });
+        let missing = seen
+            .differences
+            .iter()
+            .filter_map(|(key, difference)| match difference {
+                monitor::Difference::Missing { exists: false } => Some((key.clone(), String::new())),
+                // Somebody else's: any event of it matters, its removal too.
+                monitor::Difference::Missing { exists: true } => Some((key.clone(), "foreign".to_owned())),
+                _ => None,
+            });
         for (key, version) in live.chain(missing) {
             if let Ok(kind) = self.cx.local.kind(&key.api_version, &key.kind).await {
-                watched.push(Watched { kind, namespace: key.namespace, name: key.name, version });
+                watched.push(Watched {
+                    kind,
+                    namespace: key.namespace,
+                    name: key.name,
+                    version,
+                });
             }
         }
         self.cx.watches.refresh(self.name(), watched);
@@ -348,13 +406,18 @@ impl Pass<'_> {
 }
 
 fn version(object: &serde_json::Value) -> String {
-    object["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned()
+    object["metadata"]["resourceVersion"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// Removes everything of a deployment that is gone.
 pub(super) async fn remove(cx: &Context, name: &str) -> Result<(), Error> {
     let failed = |message: String| Error::Uninstall(message);
-    let releases = store::newest_with(&cx.local, labels::BUNDLE_ID, name).await.map_err(|error| failed(chain(&error)))?;
+    let releases = store::newest_with(&cx.local, labels::BUNDLE_ID, name)
+        .await
+        .map_err(|error| failed(chain(&error)))?;
     for release in releases {
         if release.chart_annotation(labels::AGENT_NAMESPACE) == Some(&cx.settings.namespace) {
             take_away(cx, name, &release).await.map_err(failed)?;
@@ -365,7 +428,9 @@ pub(super) async fn remove(cx: &Context, name: &str) -> Result<(), Error> {
 
 /// Removes one release of a deployment, with the rights it was deployed with.
 pub(crate) async fn take_away(cx: &Context, deployment: &str, release: &Release) -> Result<(), String> {
-    let history = store::history(&cx.local, &release.namespace, &release.name).await.map_err(|error| chain(&error))?;
+    let history = store::history(&cx.local, &release.namespace, &release.name)
+        .await
+        .map_err(|error| chain(&error))?;
     let ours: Vec<Release> = history
         .iter()
         .filter(|revision| revision.chart_annotation(labels::BUNDLE_ID) == Some(deployment))
@@ -385,6 +450,12 @@ pub(crate) async fn take_away(cx: &Context, deployment: &str, release: &Release)
     } else {
         run::uninstall(&ports, &history).await
     };
-    tracing::info!(deployment, release = release.name, namespace = release.namespace, keep, "removed release");
+    tracing::info!(
+        deployment,
+        release = release.name,
+        namespace = release.namespace,
+        keep,
+        "removed release"
+    );
     outcome.map_err(|error| chain(&error))
 }

@@ -31,7 +31,12 @@ pub(crate) async fn copy(
         let kind = match resource.kind.to_lowercase().as_str() {
             "secret" => "Secret",
             "configmap" => "ConfigMap",
-            _ => return Err(format!("unsupported kind '{}' of downstream resource '{}'", resource.kind, resource.name)),
+            _ => {
+                return Err(format!(
+                    "unsupported kind '{}' of downstream resource '{}'",
+                    resource.kind, resource.name
+                ));
+            }
         };
         let source = ObjectKey {
             api_version: "v1".into(),
@@ -104,7 +109,11 @@ async fn write(local: &Cluster, original: &Value, kind: &str, namespace: &str, o
     };
     let empty = Value::Object(Map::new());
     let part = |object: &Value, pointer: &str| {
-        object.pointer(pointer).filter(|value| !value.is_null()).unwrap_or(&empty).clone()
+        object
+            .pointer(pointer)
+            .filter(|value| !value.is_null())
+            .unwrap_or(&empty)
+            .clone()
     };
     let same = ["/data", "/binaryData", "/metadata/labels", "/metadata/annotations"]
         .iter()
@@ -125,10 +134,16 @@ async fn write(local: &Cluster, original: &Value, kind: &str, namespace: &str, o
 pub(crate) async fn remove(local: &Cluster, owner: &str) -> Result<(), String> {
     let selector = format!("{}={owner}", labels::BUNDLE_DEPLOYMENT);
     for kind in ["Secret", "ConfigMap"] {
-        for copy in local.list("v1", kind, "", &selector).await.map_err(|error| chain(&error))? {
-            local.delete(&ObjectKey::of(&copy)).await.map_err(|error| chain(&error))?;
+        for copy in local
+            .list("v1", kind, "", &selector)
+            .await
+            .map_err(|error| chain(&error))?
+        {
+            local
+                .delete(&ObjectKey::of(&copy))
+                .await
+                .map_err(|error| chain(&error))?;
         }
     }
     Ok(())
 }
-

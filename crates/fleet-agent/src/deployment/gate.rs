@@ -17,16 +17,23 @@ use crate::context::Context;
 /// # Errors
 /// Why not.
 pub(crate) async fn namespace(local: &Cluster, options: &BundleDeploymentOptions) -> Result<(), String> {
-    let Some(wanted) = &options.allowed_target_namespace_selector else { return Ok(()) };
+    let Some(wanted) = &options.allowed_target_namespace_selector else {
+        return Ok(());
+    };
     let name = release_namespace(options);
-    let key = ObjectKey { api_version: "v1".into(), kind: "Namespace".into(), namespace: String::new(), name: name.into() };
+    let key = ObjectKey {
+        api_version: "v1".into(),
+        kind: "Namespace".into(),
+        namespace: String::new(),
+        name: name.into(),
+    };
     let live = local.get(&key).await.map_err(|error| fleet_deploy::chain(&error))?;
     let Some(live) = live else {
         return Err(format!("target namespace {name} does not exist on downstream cluster"));
     };
     let json = serde_json::to_value(wanted).unwrap_or_default();
-    let selector = LabelSelector::from_json(&json)
-        .map_err(|error| format!("invalid AllowedTargetNamespaceSelector: {error}"))?;
+    let selector =
+        LabelSelector::from_json(&json).map_err(|error| format!("invalid AllowedTargetNamespaceSelector: {error}"))?;
     let found: std::collections::BTreeMap<String, String> = live["metadata"]["labels"]
         .as_object()
         .into_iter()
@@ -79,7 +86,10 @@ pub(crate) fn dependencies(deployment: &BundleDeployment, cx: &Context) -> Resul
     if unready.is_empty() {
         return Ok(());
     }
-    Err(Obstacle::Dependencies(format!("dependent bundle(s) are not ready: [{}]", unready.join(" "))))
+    Err(Obstacle::Dependencies(format!(
+        "dependent bundle(s) are not ready: [{}]",
+        unready.join(" ")
+    )))
 }
 
 fn bundle_namespace(deployment: &BundleDeployment) -> &str {
@@ -104,7 +114,9 @@ fn selector(deployment: &BundleDeployment, wanted: &BundleRef) -> Result<Option<
         json["matchLabels"][labels::BUNDLE_NAME] = wanted.name.clone().into();
         json["matchLabels"][labels::BUNDLE_NAMESPACE] = bundle_namespace(deployment).into();
     }
-    LabelSelector::from_json(&json).map(Some).map_err(|error| format!("invalid selector in dependsOn: {error}"))
+    LabelSelector::from_json(&json)
+        .map(Some)
+        .map_err(|error| format!("invalid selector in dependsOn: {error}"))
 }
 
 /// Whether a change of another deployment may free this one. One that is deployed stays so.

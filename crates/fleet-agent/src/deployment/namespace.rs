@@ -24,7 +24,8 @@ pub(crate) enum Error {
 
 fn strings(value: &Value) -> BTreeMap<String, String> {
     let map = value.as_object().into_iter().flatten();
-    map.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
+    map.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
+        .collect()
 }
 
 /// Labels the namespace; writes nothing that is there.
@@ -36,7 +37,12 @@ pub(crate) async fn label(cluster: &Cluster, options: &BundleDeploymentOptions) 
         return Ok(());
     }
     let name = release_namespace(options);
-    let key = ObjectKey { api_version: "v1".into(), kind: "Namespace".into(), namespace: String::new(), name: name.into() };
+    let key = ObjectKey {
+        api_version: "v1".into(),
+        kind: "Namespace".into(),
+        namespace: String::new(),
+        name: name.into(),
+    };
     let failed = |error: cluster::Error| {
         if error.is_forbidden() {
             Error::Forbidden(format!(
@@ -47,7 +53,9 @@ pub(crate) async fn label(cluster: &Cluster, options: &BundleDeploymentOptions) 
         }
     };
     let live = cluster.get(&key).await.map_err(failed)?;
-    let Some(mut live) = live else { return Err(Error::Other(format!("namespaces \"{name}\" not found"))) };
+    let Some(mut live) = live else {
+        return Err(Error::Other(format!("namespaces \"{name}\" not found")));
+    };
     let mut changed = false;
     if let Some(wanted) = &options.namespace_labels {
         let found = strings(&live["metadata"]["labels"]);

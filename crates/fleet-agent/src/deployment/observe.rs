@@ -65,7 +65,9 @@ pub(crate) async fn observe(deployment: &BundleDeployment, cx: &Context) -> Fact
 
 async fn look(deployment: &BundleDeployment, cx: &Context, facts: &mut Facts) -> Result<(), Obstacle> {
     values_secret(deployment, cx, &mut facts.options).await?;
-    gate::namespace(&cx.local, &facts.options).await.map_err(Obstacle::Other)?;
+    gate::namespace(&cx.local, &facts.options)
+        .await
+        .map_err(Obstacle::Other)?;
     gate::dependencies(deployment, cx)?;
     let cluster = account::cluster(&cx.local, &cx.settings.namespace, &facts.options.service_account)
         .await
@@ -91,12 +93,18 @@ async fn values_secret(
         .await
         .doing("get", || format!("values secret '{}/{name}'", cx.upstream.namespace))
         .map_err(|error| Obstacle::Quiet(chain(&error)))?;
-    let data: BTreeMap<String, Vec<u8>> =
-        secret.data.unwrap_or_default().into_iter().map(|(key, value)| (key, value.0)).collect();
+    let data: BTreeMap<String, Vec<u8>> = secret
+        .data
+        .unwrap_or_default()
+        .into_iter()
+        .map(|(key, value)| (key, value.0))
+        .collect();
     let part = |key: &str| data.get(key).map(Vec::as_slice).unwrap_or_default();
     let hash = values::deployment_hash(part(values::DEPLOYMENT_KEY), part(values::STAGED_KEY));
     if hash != deployment.spec.values_hash {
-        return Err(Obstacle::Quiet("the values secret does not have the values of this deployment".to_owned()));
+        return Err(Obstacle::Quiet(
+            "the values secret does not have the values of this deployment".to_owned(),
+        ));
     }
     let bytes = part(values::DEPLOYMENT_KEY);
     if !bytes.is_empty() {
@@ -118,7 +126,11 @@ impl ReleaseId {
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (namespace, rest) = text.split_once('/')?;
         let (name, revision) = rest.rsplit_once(':')?;
-        Some(Self { namespace: namespace.to_owned(), name: name.to_owned(), revision: revision.parse().ok()? })
+        Some(Self {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            revision: revision.parse().ok()?,
+        })
     }
 
     pub(crate) fn of(release: &Release) -> String {

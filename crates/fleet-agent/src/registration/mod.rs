@@ -43,7 +43,9 @@ pub(crate) async fn register(
 
 fn text(secret: &Secret, key: &str) -> String {
     let bytes = secret.data.as_ref().and_then(|data| data.get(key));
-    bytes.map(|bytes| String::from_utf8_lossy(&bytes.0).into_owned()).unwrap_or_default()
+    bytes
+        .map(|bytes| String::from_utf8_lossy(&bytes.0).into_owned())
+        .unwrap_or_default()
 }
 
 async fn attempt(local: &kube::Client, settings: &Settings) -> Result<Upstream, Error> {
@@ -53,7 +55,10 @@ async fn attempt(local: &kube::Client, settings: &Settings) -> Result<Upstream, 
     if let Some(known) = &credential
         && let Err(error) = test(&text(known, "kubeconfig")).await
     {
-        tracing::warn!(error = chain(&error), "the stored account does not work, registering again");
+        tracing::warn!(
+            error = chain(&error),
+            "the stored account does not work, registering again"
+        );
         credential = None;
     }
     let credential = match credential {
@@ -76,13 +81,17 @@ async fn attempt(local: &kube::Client, settings: &Settings) -> Result<Upstream, 
 }
 
 async fn connect(kubeconfig: &str) -> Result<(kube::Client, String), Error> {
-    upstream::connect(kubeconfig).await.map_err(|error| Error::new("use", "stored account", chain(&error)))
+    upstream::connect(kubeconfig)
+        .await
+        .map_err(|error| Error::new("use", "stored account", chain(&error)))
 }
 
 /// Whether an account may list its bundle deployments.
 async fn test(kubeconfig: &str) -> Result<(), Error> {
     let (client, namespace) = connect(kubeconfig).await?;
     let api: Api<BundleDeployment> = Api::namespaced(client, &namespace);
-    api.list(&ListParams::default().limit(1)).await.doing("list", || format!("bundle deployments in '{namespace}'"))?;
+    api.list(&ListParams::default().limit(1))
+        .await
+        .doing("list", || format!("bundle deployments in '{namespace}'"))?;
     Ok(())
 }

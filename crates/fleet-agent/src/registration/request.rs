@@ -47,7 +47,10 @@ async fn client_id(local: &kube::Client, config: &AgentConfig) -> Result<String,
         return Ok(id.clone());
     }
     let api: Api<Namespace> = Api::all(local.clone());
-    let namespace = api.get("kube-system").await.doing("get", || "namespace 'kube-system'")?;
+    let namespace = api
+        .get("kube-system")
+        .await
+        .doing("get", || "namespace 'kube-system'")?;
     Ok(namespace.metadata.uid.unwrap_or_default())
 }
 
@@ -83,8 +86,7 @@ impl Bootstrap {
         use base64::Engine;
         let mut cluster = json!({"server": self.server});
         if !self.ca.is_empty() {
-            cluster["certificate-authority-data"] =
-                base64::engine::general_purpose::STANDARD.encode(&self.ca).into();
+            cluster["certificate-authority-data"] = base64::engine::general_purpose::STANDARD.encode(&self.ca).into();
         }
         json!({
             "apiVersion": "v1",
@@ -101,10 +103,16 @@ impl Bootstrap {
 /// Whether the machine's own trust store accepts the server; only asked in mode
 /// `system-store`.
 async fn trusted_by_system(server: &str) -> bool {
-    let Ok(uri) = server.parse::<http::Uri>() else { return false };
+    let Ok(uri) = server.parse::<http::Uri>() else {
+        return false;
+    };
     let config = kube::Config::new(uri);
-    let Ok(client) = kube::Client::try_from(config) else { return false };
-    let Ok(request) = http::Request::get("/").body(kube::client::Body::empty()) else { return false };
+    let Ok(client) = kube::Client::try_from(config) else {
+        return false;
+    };
+    let Ok(request) = http::Request::get("/").body(kube::client::Body::empty()) else {
+        return false;
+    };
     client.send(request).await.is_ok()
 }
 
@@ -125,8 +133,10 @@ pub(super) async fn run(local: &kube::Client, settings: &Settings, secrets: &Api
     let mut registration = ClusterRegistration::default();
     registration.metadata.generate_name = Some("request-".to_owned());
     registration.metadata.namespace = Some(bootstrap.namespace.clone());
-    registration.metadata.labels =
-        Some(BTreeMap::from([(labels::REGISTRATION_TOKEN.to_owned(), bootstrap.token_name.clone())]));
+    registration.metadata.labels = Some(BTreeMap::from([(
+        labels::REGISTRATION_TOKEN.to_owned(),
+        bootstrap.token_name.clone(),
+    )]));
     registration.spec.client_id.clone_from(&id);
     registration.spec.client_random.clone_from(&random);
     registration.spec.cluster_labels = cluster_labels;
@@ -134,7 +144,9 @@ pub(super) async fn run(local: &kube::Client, settings: &Settings, secrets: &Api
     let made = api
         .create(&PostParams::default(), &registration)
         .await
-        .doing("create", || format!("cluster registration in '{}'", bootstrap.namespace))?;
+        .doing("create", || {
+            format!("cluster registration in '{}'", bootstrap.namespace)
+        })?;
     tracing::info!(request = made.metadata.name, "asked for an account");
 
     let name = names::credential_secret(&id, &random);
@@ -165,20 +177,30 @@ async fn wait(answers: &Api<Secret>, name: &str) -> Result<Secret, Error> {
     }
 }
 
-async fn store(
-    settings: &Settings,
-    secrets: &Api<Secret>,
-    data: BTreeMap<String, String>,
-) -> Result<Secret, Error> {
+async fn store(settings: &Settings, secrets: &Api<Secret>, data: BTreeMap<String, String>) -> Result<Secret, Error> {
     let what = || format!("secret '{}/{}'", settings.namespace, labels::AGENT_CONFIG);
     let mut secret = Secret::default();
     secret.metadata.name = Some(labels::AGENT_CONFIG.to_owned());
     secret.metadata.namespace = Some(settings.namespace.clone());
-    secret.data = Some(data.into_iter().map(|(key, value)| (key, ByteString(value.into_bytes()))).collect());
-    match secrets.create(&PostParams::default(), &secret).await.doing("create", what) {
+    secret.data = Some(
+        data.into_iter()
+            .map(|(key, value)| (key, ByteString(value.into_bytes())))
+            .collect(),
+    );
+    match secrets
+        .create(&PostParams::default(), &secret)
+        .await
+        .doing("create", what)
+    {
         Err(error) if error.is_already_exists() => {
-            secrets.delete(labels::AGENT_CONFIG, &DeleteParams::default()).await.doing("delete", what)?;
-            secrets.create(&PostParams::default(), &secret).await.doing("create", what)
+            secrets
+                .delete(labels::AGENT_CONFIG, &DeleteParams::default())
+                .await
+                .doing("delete", what)?;
+            secrets
+                .create(&PostParams::default(), &secret)
+                .await
+                .doing("create", what)
         }
         other => other,
     }
@@ -205,7 +227,10 @@ mod tests {
             ("clusterNamespace".to_owned(), ByteString(b"n".to_vec())),
         ]));
         let bootstrap = Bootstrap::of(&secret);
-        assert_eq!((bootstrap.server.as_str(), bootstrap.namespace.as_str()), ("https://a", "n"));
+        assert_eq!(
+            (bootstrap.server.as_str(), bootstrap.namespace.as_str()),
+            ("https://a", "n")
+        );
         assert!(!bootstrap.kubeconfig("t", "x").contains("certificate-authority-data"));
     }
 }
