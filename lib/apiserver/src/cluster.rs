@@ -16,6 +16,9 @@ use crate::status::{Result, Status};
 use crate::store::{Entry, Error, Expect, Scan, Store, Write};
 use crate::verb::Taken;
 
+/// Largest object that is stored, as etcd has it by default.
+const LARGEST: usize = 1536 * 1024;
+
 /// The served state.
 pub(crate) struct Cluster {
     pub(crate) store: Arc<dyn Store>,
@@ -85,6 +88,10 @@ impl Cluster {
         object: &Value,
     ) -> Result<std::result::Result<Entry, Option<Entry>>> {
         let value = object::encode(resource, object);
+        if value.len() > LARGEST {
+            // Upstream's store says it so, and clients know the words.
+            return Err(Box::new(Status::new(500, "", "etcdserver: request is too large")));
+        }
         let write = Write {
             key: Arc::clone(key),
             expect,

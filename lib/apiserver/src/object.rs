@@ -187,3 +187,37 @@ pub(crate) fn metadata_mut(object: &mut Value) -> &mut Map<String, Value> {
         _ => unreachable!("was just made an object"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::registry::Registry;
+
+    #[test]
+    fn stored_and_read_again_is_the_same() {
+        let registry = Registry::builtin();
+        let resource = registry.find("", "v1", "configmaps").unwrap();
+        let object = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "data": {"k": "}\"{"},
+            "metadata": {"name": "a", "annotations": {"x": "\\\"}"}, "resourceVersion": "7"},
+        });
+        let entry = Entry {
+            value: encode(resource, &object),
+            created: 7,
+            modified: 7,
+        };
+        assert_eq!(decode(resource, &entry).unwrap(), object);
+        let mut out = Vec::new();
+        write(&mut out, resource, &entry, true);
+        assert_eq!(serde_json::from_slice::<Value>(&out).unwrap(), object);
+        out.clear();
+        write_metadata(&mut out, &entry, "v1", false);
+        assert_eq!(
+            serde_json::from_slice::<Value>(&out).unwrap(),
+            json!({ "metadata": object["metadata"] })
+        );
+        assert_eq!(metadata(&entry).name, "a");
+    }
+}

@@ -58,7 +58,7 @@ impl Tabular {
         &self,
         resource: &Resource,
         entries: impl Iterator<Item = &'a Entry>,
-        metadata: Value,
+        metadata: &Value,
         heads: Heads,
     ) -> Result<Value> {
         let rows = entries
@@ -151,7 +151,7 @@ pub(super) fn event(watch: &Watch, item: &Item, shape: &Shape, tables: Option<(&
     match (item, tables) {
         (Item::Object(change, entry, _), Some((tables, heads))) => {
             let metadata = json!({"resourceVersion": entry.modified.to_string()});
-            let table = tables.table(&watch.resource, std::iter::once(entry), metadata, heads)?;
+            let table = tables.table(&watch.resource, std::iter::once(entry), &metadata, heads)?;
             Ok(value_line(word(*change), &table))
         }
         (Item::Object(change, entry, Some(event)), None) if watch.is_plain() => {

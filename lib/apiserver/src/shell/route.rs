@@ -99,6 +99,87 @@ pub(super) fn route(registry: &Registry, path: &str) -> Route {
     })
 }
 
+/// Whether a subresource is one that is answered; some are only told of, because nothing runs here.
 fn served(resource: &Resource, subresource: &str) -> bool {
-    subresource.is_empty() || resource.subresources.iter().any(|sub| sub.name == subresource)
+    let told = matches!(
+        subresource,
+        "attach" | "binding" | "exec" | "log" | "portforward" | "proxy"
+    );
+    subresource.is_empty() || (!told && resource.subresources.iter().any(|sub| sub.name == subresource))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(path: &str) -> (String, String, String, String, String, String) {
+        let parts = split(path).unwrap_or_default();
+        (
+            parts.group,
+            parts.version,
+            parts.resource,
+            parts.namespace,
+            parts.name,
+            parts.subresource,
+        )
+    }
+
+    #[test]
+    fn a_path_says_what_it_names() {
+        for (path, group, version, resource, namespace, name, subresource) in [
+            ("/api/v1/pods", "", "v1", "pods", "", "", ""),
+            ("/api/v1/namespaces", "", "v1", "namespaces", "", "", ""),
+            ("/api/v1/namespaces/a", "", "v1", "namespaces", "", "a", ""),
+            (
+                "/api/v1/namespaces/a/finalize",
+                "",
+                "v1",
+                "namespaces",
+                "",
+                "a",
+                "finalize",
+            ),
+            ("/api/v1/namespaces/a/pods", "", "v1", "pods", "a", "", ""),
+            (
+                "/apis/apps/v1/namespaces/a/deployments/b/scale",
+                "apps",
+                "v1",
+                "deployments",
+                "a",
+                "b",
+                "scale",
+            ),
+            ("/apis/x.io/v1/widgets/b/", "x.io", "v1", "widgets", "", "b", ""),
+            (
+                "/api/v1/watch/namespaces/a/pods/b%2Fc",
+                "",
+                "v1",
+                "pods",
+                "a",
+                "b/c",
+                "",
+            ),
+        ] {
+            let found = parts(path);
+            let expected = [group, version, resource, namespace, name, subresource].map(str::to_owned);
+            assert_eq!(
+                [found.0, found.1, found.2, found.3, found.4, found.5],
+                expected,
+                "{path}"
+            );
+        }
+        assert_eq!(split("/healthz"), None);
+        assert_eq!(split("/apis/apps"), None);
+    }
+
+    #[test]
+    fn what_cannot_be_is_no_route() {
+        let registry = Registry::builtin();
+        let is_object = |path: &str| matches!(route(&registry, path), Route::Object(_));
+        assert!(is_object("/api/v1/namespaces/a/configmaps/b"));
+        assert!(!is_object("/api/v1/configmaps/b"));
+        assert!(!is_object("/api/v1/namespaces/a/nodes/b"));
+        assert!(!is_object("/api/v1/namespaces/a/pods/b/exec"));
+        assert!(!is_object("/apis/none/v1/things"));
+    }
 }

@@ -131,6 +131,7 @@ impl Shell {
                 }
                 verb::watch(cluster, &request)?
             }
+            "create" if request.subresource == "eviction" => verb::evict(cluster, &request).await?,
             "create" => verb::create(cluster, &request).await?,
             "update" => verb::replace(cluster, &request).await?,
             "patch" => verb::change(cluster, &request).await?,
@@ -282,14 +283,14 @@ fn write(answer: Answer, output: &Output<'_>) -> Result<Response<Body>> {
         Content::Object(resource, entry) if table => {
             let metadata = serde_json::json!({"resourceVersion": entry.modified.to_string()});
             let tables = Tabular::new(&resource, query, *now)?;
-            let table = tables.table(&resource, std::iter::once(&entry), metadata, Heads::Shown)?;
+            let table = tables.table(&resource, std::iter::once(&entry), &metadata, Heads::Shown)?;
             table.to_string().into_bytes()
         }
         Content::List(list) if table => {
             let tables = Tabular::new(&list.resource, query, *now)?;
             let metadata = output::list_metadata(&list, shape);
             tables
-                .table(&list.resource, list.entries.iter(), metadata, Heads::Shown)?
+                .table(&list.resource, list.entries.iter(), &metadata, Heads::Shown)?
                 .to_string()
                 .into_bytes()
         }

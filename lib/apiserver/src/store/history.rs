@@ -241,3 +241,71 @@ pub fn within(key: &str, scope: &str) -> bool {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(key: &str, revision: u64) -> Event {
+        let entry = Entry {
+            value: Bytes::from_static(b"v"),
+            created: revision,
+            modified: revision,
+        };
+        Event::new(key.into(), revision, Some(entry), None)
+    }
+
+    fn keys(subscription: &mut Subscription) -> Vec<String> {
+        std::iter::from_fn(|| subscription.ready())
+            .map(|event| event.key.to_string())
+            .collect()
+    }
+
+    #[test]
+    fn a_watcher_gets_the_past_and_the_future_of_its_scope_only() {
+        let history = Arc::new(History::new(1, 10));
+        history.publish([event("/core/pods/a/x", 2), event("/core/pods/ab/x", 3)]);
+        let mut namespace = history.subscribe("/core/pods/a/", 1).unwrap();
+        let mut object = history.subscribe("/core/pods/a/x", 1).unwrap();
+        let mut all = history.subscribe("", 2).unwrap();
+        history.publish([event("/core/pods/a/y", 4)]);
+        assert_eq!(keys(&mut namespace), ["/core/pods/a/x", "/core/pods/a/y"]);
+        assert_eq!(keys(&mut object), ["/core/pods/a/x"]);
+        assert_eq!(keys(&mut all), ["/core/pods/ab/x", "/core/pods/a/y"]);
+    }
+
+    #[test]
+    fn what_the_ring_forgot_cannot_be_followed() {
+        let history = Arc::new(History::new(1, 2));
+        history.publish((2..6).map(|revision| event("/core/pods/a/x", revision)));
+        assert!(matches!(
+            history.subscribe("", 2),
+            Err(Error::Expired { asked: 2, oldest: 3 })
+        ));
+        assert!(history.subscribe("", 3).is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_watcher_that_does_not_keep_up_is_dropped_after_what_it_has() {
+        let history = Arc::new(History {
+            buffer: 2,
+            ..History::new(1, 10)
+        });
+        let mut slow = history.subscribe("", 1).unwrap();
+        history.publish((2..6).map(|revision| event("/core/pods/a/x", revision)));
+        let mut seen = Vec::new();
+        while let Some(event) = slow.next().await {
+            seen.push(event.revision);
+        }
+        assert_eq!(seen, [2, 3]);
+        assert_eq!(history.watchers(), 0);
+    }
+
+    #[test]
+    fn an_event_is_encoded_once_per_form() {
+        let event = event("/core/pods/a/x", 2);
+        let first = event.encoded(1, || Bytes::from_static(b"one"));
+        assert_eq!(event.encoded(1, || Bytes::from_static(b"other")), first);
+        assert_eq!(event.encoded(2, || Bytes::from_static(b"two")), "two");
+    }
+}

@@ -158,3 +158,91 @@ pub fn page(
     }
     page
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    async fn put(store: &Memory, key: &str, expect: Expect, value: &'static str) -> Result<u64, Error> {
+        store
+            .write(Write {
+                key: key.into(),
+                expect,
+                value: Some(Bytes::from_static(value.as_bytes())),
+            })
+            .await
+    }
+
+    fn shown(page: &Page) -> Vec<(String, String)> {
+        let text = |value: &Bytes| String::from_utf8_lossy(value).into_owned();
+        page.entries
+            .iter()
+            .map(|(key, entry)| (key.to_string(), text(&entry.value)))
+            .collect()
+    }
+
+    #[tokio::test]
+    async fn a_write_happens_only_if_its_expectation_holds() {
+        let store = Memory::new(10);
+        let first = put(&store, "/a", Expect::Absent, "1").await.unwrap();
+        assert!(matches!(
+            put(&store, "/a", Expect::Absent, "2").await,
+            Err(Error::Conflict(Some(_)))
+        ));
+        let second = put(&store, "/a", Expect::Revision(first), "2").await.unwrap();
+        assert!(matches!(
+            put(&store, "/a", Expect::Revision(first), "3").await,
+            Err(Error::Conflict(Some(_)))
+        ));
+        let entry = store.get("/a").unwrap().unwrap();
+        assert_eq!((entry.created, entry.modified), (first, second));
+    }
+
+    #[tokio::test]
+    async fn the_past_can_be_read_page_by_page() {
+        let store = Memory::new(10);
+        let a = put(&store, "/x/a", Expect::Absent, "1").await.unwrap();
+        put(&store, "/x/c", Expect::Absent, "1").await.unwrap();
+        let then = put(&store, "/x/d", Expect::Absent, "1").await.unwrap();
+        put(&store, "/x/a", Expect::Revision(a), "2").await.unwrap();
+        put(&store, "/x/b", Expect::Absent, "2").await.unwrap();
+        store
+            .write(Write {
+                key: "/x/d".into(),
+                expect: Expect::Revision(then),
+                value: None,
+            })
+            .await
+            .unwrap();
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let first = store
+            .scan(&Scan {
+                scope: "/x/",
+                at: Some(then),
+                limit: 2,
+                after: None,
+            })
+            .unwrap();
+        assert_eq!(shown(&first), [pair("/x/a", "1"), pair("/x/c", "1")]);
+        assert_eq!((first.more, first.remaining, first.revision), (true, 1, then));
+        let second = store
+            .scan(&Scan {
+                scope: "/x/",
+                at: Some(then),
+                limit: 2,
+                after: Some("/x/c"),
+            })
+            .unwrap();
+        assert_eq!(shown(&second), [pair("/x/d", "1")]);
+        assert!(!second.more);
+        let now = store
+            .scan(&Scan {
+                scope: "/x/",
+                ..Scan::default()
+            })
+            .unwrap();
+        assert_eq!(shown(&now), [pair("/x/a", "2"), pair("/x/b", "2"), pair("/x/c", "1")]);
+    }
+}

@@ -279,9 +279,9 @@ fn quota(row: &Row<'_>) -> Vec<Value> {
         };
         let text = format!("{name}: {}/{}", quantity(used), quantity(hard));
         if name.starts_with("limits") {
-            limits.push(text)
+            limits.push(text);
         } else {
-            requests.push(text)
+            requests.push(text);
         }
     }
     vec![requests.join(", ").into(), limits.join(", ").into(), row.age()]

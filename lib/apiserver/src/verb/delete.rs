@@ -114,6 +114,24 @@ pub(crate) async fn remove(
     }
 }
 
+/// Evicts the pod of the request: a deletion that disruption budgets may one day refuse.
+pub(crate) async fn evict(cluster: &Arc<Cluster>, request: &Request) -> Result<Answer> {
+    let eviction = intake::parse(request)?;
+    let body = match eviction.get("deleteOptions") {
+        Some(options) if options.is_object() => Bytes::from(options.to_string()),
+        _ => Bytes::new(),
+    };
+    let deletion = Request {
+        subresource: String::new(),
+        media: Media::Json,
+        body,
+        ..request.clone()
+    };
+    delete(cluster, &deletion).await?;
+    let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
+    Ok(Answer::new(201, Content::Value(status)))
+}
+
 /// Deletes everything a list with the same query would show.
 pub(crate) async fn delete_collection(cluster: &Arc<Cluster>, request: &Request) -> Result<Answer> {
     let options = read_options(request)?;

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::selection::{self, Selection};
 use super::{Answer, Content, List, Request, scale};
 use crate::cluster::{Cluster, failure};
+use crate::query::Query;
 use crate::status::{Cause, Details, Result, Status};
 use crate::store::{Error, Scan};
 
@@ -69,7 +70,7 @@ pub(crate) fn list(cluster: &Cluster, request: &Request) -> Result<Answer> {
                 after: behind.as_deref(),
                 ..scan.clone()
             })
-            .map_err(|error| expired(&error))?;
+            .map_err(|error| expired(&error, &request.query))?;
         list.revision = page.revision;
         // Later pages show the state of the first.
         scan.at = Some(page.revision);
@@ -184,8 +185,11 @@ pub(super) fn not_from_the_future(cluster: &Cluster, version: Option<u64>) -> Re
     }
 }
 
-fn expired(error: &Error) -> Box<Status> {
+fn expired(error: &Error, query: &Query) -> Box<Status> {
     match error {
+        Error::Expired { .. } if query.get("continue").is_empty() => {
+            Box::new(Status::expired("The resourceVersion for the provided list is too old."))
+        }
         Error::Expired { .. } => Box::new(Status::expired(
             "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.",
         )),

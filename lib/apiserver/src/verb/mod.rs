@@ -33,7 +33,7 @@ use crate::status::{Result, Status};
 use crate::store::Entry;
 
 pub(crate) use create::create;
-pub(crate) use delete::{delete, delete_collection, remove};
+pub(crate) use delete::{delete, delete_collection, evict, remove};
 
 pub(crate) use list::{get, list};
 pub(crate) use bootstrap::ensure_defaults;

@@ -24,8 +24,8 @@ impl Selection {
     /// # Errors
     /// 400 for bad syntax and for fields that cannot be selected by.
     pub(super) fn read(request: &Request) -> Result<Self> {
-        let labels = LabelSelector::parse(request.query.get("labelSelector")).map_err(refused)?;
-        let fields = FieldSelector::parse(request.query.get("fieldSelector")).map_err(refused)?;
+        let labels = LabelSelector::parse(request.query.get("labelSelector")).map_err(|error| refused(&error))?;
+        let fields = FieldSelector::parse(request.query.get("fieldSelector")).map_err(|error| refused(&error))?;
         for term in &fields.terms {
             if !selectable(&request.resource, &term.field) {
                 let message = if request.resource.custom.is_some() {
@@ -115,7 +115,7 @@ pub(super) fn given(query: &Query) -> bool {
     !query.get("labelSelector").is_empty() || !query.get("fieldSelector").is_empty()
 }
 
-fn refused(error: kubeschema::selector::Error) -> Box<Status> {
+fn refused(error: &kubeschema::selector::Error) -> Box<Status> {
     Box::new(Status::bad_request(error.to_string()))
 }
 

@@ -48,11 +48,11 @@ impl Widgets {
         }
     }
 
-    fn object(&self, name: &str, spec: Value) -> DynamicObject {
+    fn object(&self, name: &str, spec: &Value) -> DynamicObject {
         DynamicObject::new(name, &self.resource).data(json!({ "spec": spec }))
     }
 
-    async fn make(&self, name: &str, spec: Value) -> Result<DynamicObject, kube::Error> {
+    async fn make(&self, name: &str, spec: &Value) -> Result<DynamicObject, kube::Error> {
         self.api.create(&PostParams::default(), &self.object(name, spec)).await
     }
 }
@@ -60,15 +60,15 @@ impl Widgets {
 #[tokio::test]
 async fn schemas_default_prune_and_refuse() {
     let widgets = Widgets::new(&world().await).await;
-    let made = widgets.make("a", json!({"size": 3, "unknown": true})).await.unwrap();
+    let made = widgets.make("a", &json!({"size": 3, "unknown": true})).await.unwrap();
     assert_eq!(made.data["spec"], json!({"size": 3, "colour": "red"}));
-    assert_eq!(code(widgets.make("b", json!({"size": 0})).await), 422);
+    assert_eq!(code(widgets.make("b", &json!({"size": 0})).await), 422);
 }
 
 #[tokio::test]
 async fn status_and_spec_are_written_apart() {
     let widgets = Widgets::new(&world().await).await;
-    widgets.make("a", json!({"size": 3})).await.unwrap();
+    widgets.make("a", &json!({"size": 3})).await.unwrap();
     let both = Patch::Merge(json!({"spec": {"size": 5}, "status": {"ready": true}}));
     let written = widgets
         .api
@@ -99,7 +99,7 @@ async fn status_and_spec_are_written_apart() {
 #[tokio::test]
 async fn deleting_a_definition_deletes_its_objects_and_ends_their_watches() {
     let widgets = Widgets::new(&world().await).await;
-    let made = widgets.make("a", json!({"size": 3})).await.unwrap();
+    let made = widgets.make("a", &json!({"size": 3})).await.unwrap();
     let version = made.metadata.resource_version.unwrap_or_default();
     let stream = widgets.api.watch(&WatchParams::default(), &version).await.unwrap();
     widgets
