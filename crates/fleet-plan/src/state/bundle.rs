@@ -100,6 +100,9 @@ pub(super) struct PartitionEntry {
     pub(super) max_unavailable: i64,
     pub(super) tally: Tally,
     pub(super) not_ready: BTreeSet<Order>,
+    /// Members without a deployment.
+    pub(super) missing: BTreeSet<Order>,
+    /// Members whose deployment needs something.
     pub(super) work: BTreeSet<Order>,
     pub(super) unavailable: i64,
     pub(super) undone: i64,
@@ -113,7 +116,9 @@ impl PartitionEntry {
         if seen.state != BundleState::Ready {
             self.not_ready.insert(order.clone());
         }
-        if seen.work.any() {
+        if seen.work.create {
+            self.missing.insert(order.clone());
+        } else if seen.work.any() {
             self.work.insert(order.clone());
         }
     }
@@ -123,6 +128,7 @@ impl PartitionEntry {
         self.unavailable -= i64::from(seen.unavailable);
         self.undone -= i64::from(!seen.done);
         self.not_ready.remove(order);
+        self.missing.remove(order);
         self.work.remove(order);
     }
 }

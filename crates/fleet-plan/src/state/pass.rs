@@ -44,7 +44,7 @@ impl BundleEntry {
         self.cut(world)?;
         let rules = self.rules.as_ref().map_err(Clone::clone)?;
         let partitions = self.partitions.as_deref().unwrap_or_default();
-        let run = Run::new(self, rules, partitions, pass)?;
+        let run = Run::new(self, rules, partitions, pass, MAX_NON_READY)?;
         let Outcome {
             deployments,
             left_out,
@@ -112,10 +112,16 @@ impl BundleEntry {
         if self.failures.is_empty()
             && self.cut(world).is_ok()
             && let Ok(rules) = &self.rules
-            && let Ok(run) = Run::new(self, rules, self.partitions.as_deref().unwrap_or_default(), &pass)
+            && let Ok(run) = Run::new(
+                self,
+                rules,
+                self.partitions.as_deref().unwrap_or_default(),
+                &pass,
+                usize::MAX,
+            )
         {
-            for (reason, orders) in run.work(world).left_out {
-                clusters.extend(orders.into_iter().map(|order| (order.cluster(), reason.clone())));
+            for (reason, Waiting { first, .. }) in run.work(world).left_out {
+                clusters.extend(first.into_iter().map(|order| (order.cluster(), reason.clone())));
             }
         }
         for (order, placement) in &self.placements {
@@ -243,10 +249,17 @@ struct Budgets {
     unavailable_partitions: i64,
 }
 
+/// How many wait for one reason, and the first of them.
+#[derive(Default)]
+struct Waiting {
+    count: usize,
+    first: Vec<Order>,
+}
+
 /// What a pass found.
 struct Outcome {
     deployments: Vec<DeploymentPlan>,
-    left_out: BTreeMap<Reason, BTreeSet<Order>>,
+    left_out: BTreeMap<Reason, Waiting>,
     created: usize,
     unavailable_partitions: i64,
     more: bool,
@@ -257,12 +270,15 @@ struct Run<'a> {
     entry: &'a BundleEntry,
     partitions: &'a [PartitionEntry],
     pass: &'a Pass,
+    manual: bool,
     max_new: usize,
     max_partitions: i64,
     unavailable: i64,
     max_unavailable: i64,
     writes: usize,
     planned: BTreeSet<&'a Order>,
+    /// How many of those that wait are named.
+    named: usize,
     outcome: Outcome,
 }
 
@@ -272,6 +288,7 @@ impl<'a> Run<'a> {
         rules: &Rules,
         partitions: &'a [PartitionEntry],
         pass: &'a Pass,
+        named: usize,
     ) -> Result<Self, Problem> {
         let own = rules.strategy.max_unavailable(entry.placements.len())?;
         let (unavailable, max_unavailable) = pass.budget.unwrap_or((entry.whole.unavailable, own));
@@ -279,12 +296,14 @@ impl<'a> Run<'a> {
             entry,
             partitions,
             pass,
+            manual: rules.strategy.is_manual(),
             max_new: pass.max_new.unwrap_or(rules.strategy.max_new),
             max_partitions: rules.strategy.max_unavailable_partitions(partitions.len())?,
             unavailable,
             max_unavailable,
             writes: 0,
             planned: BTreeSet::new(),
+            named,
             outcome: Outcome {
                 deployments: Vec::new(),
                 left_out: BTreeMap::new(),
@@ -298,18 +317,15 @@ impl<'a> Run<'a> {
     fn work(mut self, world: &World) -> Outcome {
         let mut open = true;
         for partition in self.partitions {
-            let mut unavailable = partition.unavailable;
-            for order in &partition.work {
-                if open {
-                    self.placement(world, partition, order, &mut unavailable);
-                } else {
-                    self.leave_out(
-                        Reason::PartitionWaits {
-                            partition: partition.name.clone(),
-                        },
-                        order,
-                    );
-                }
+            if open {
+                self.update_some(world, partition);
+                self.create_some(world, partition);
+            } else {
+                let reason = Reason::PartitionWaits {
+                    partition: partition.name.clone(),
+                };
+                self.leave_out_all(&reason, &partition.missing, 0);
+                self.leave_out_all(&reason, &partition.work, 0);
             }
             self.outcome.unavailable_partitions += i64::from(partition.undone > partition.max_unavailable);
             open &= self.outcome.unavailable_partitions <= self.max_partitions;
@@ -317,15 +333,12 @@ impl<'a> Run<'a> {
         for order in &self.entry.homeless {
             self.leave_out(Reason::NoNamespace, order);
         }
-        // Whatever needs something belongs to a partition, unless partitions were defined by hand.
-        for order in &self.entry.whole.work {
-            if self
-                .entry
-                .placements
-                .get(order)
-                .is_some_and(|placement| placement.partitions.is_empty())
-            {
-                self.leave_out(Reason::NoPartition, order);
+        if self.manual {
+            for order in self.entry.whole.missing.iter().chain(&self.entry.whole.work) {
+                let placement = self.entry.placements.get(order);
+                if placement.is_some_and(|placement| placement.partitions.is_empty()) {
+                    self.leave_out(Reason::NoPartition, order);
+                }
             }
         }
         if self.pass.all {
@@ -334,38 +347,59 @@ impl<'a> Run<'a> {
         self.outcome
     }
 
-    /// Decides one placement that needs something.
-    fn placement(&mut self, world: &World, partition: &PartitionEntry, order: &'a Order, unavailable: &mut i64) {
-        let Some(placement) = self
-            .entry
-            .placements
-            .get(order)
-            .filter(|_| !self.planned.contains(order))
-        else {
+    /// Makes deployments where there are none, while limits allow.
+    fn create_some(&mut self, world: &World, partition: &'a PartitionEntry) {
+        for (done, order) in partition.missing.iter().enumerate() {
+            if self.planned.contains(order) {
+                continue;
+            }
+            let reason = if self.writes >= self.pass.max_writes {
+                Reason::WriteLimit
+            } else if self.outcome.created >= self.max_new {
+                Reason::NewLimit { limit: self.max_new }
+            } else {
+                let Some(placement) = self.entry.placements.get(order) else {
+                    continue;
+                };
+                self.outcome.created += 1;
+                // What does not exist yet is unavailable anyway: no budget holds it back.
+                let release = if placement.paused {
+                    Release::Kept
+                } else {
+                    Release::Staged
+                };
+                if placement.paused {
+                    self.leave_out(self.pause(world, order), order);
+                }
+                self.push(order, placement, release, (true, false));
+                continue;
+            };
+            self.outcome.more = true;
+            return self.leave_out_all(&reason, &partition.missing, done);
+        }
+    }
+
+    /// Stages and releases where there are deployments, while budgets allow.
+    fn update_some(&mut self, world: &World, partition: &'a PartitionEntry) {
+        let mut unavailable = partition.unavailable;
+        for (done, order) in partition.work.iter().enumerate() {
+            if self.planned.contains(order) {
+                continue;
+            }
+            if self.writes >= self.pass.max_writes {
+                self.outcome.more = true;
+                return self.leave_out_all(&Reason::WriteLimit, &partition.work, done);
+            }
+            self.update(world, partition, order, &mut unavailable);
+        }
+    }
+
+    /// Decides one deployment that needs something.
+    fn update(&mut self, world: &World, partition: &PartitionEntry, order: &'a Order, unavailable: &mut i64) {
+        let Some(placement) = self.entry.placements.get(order) else {
             return;
         };
-        if self.writes >= self.pass.max_writes {
-            self.outcome.more = true;
-            return self.leave_out(Reason::WriteLimit, order);
-        }
         let work = placement.seen.work;
-        if work.create {
-            if self.outcome.created >= self.max_new {
-                self.outcome.more = true;
-                return self.leave_out(Reason::NewLimit { limit: self.max_new }, order);
-            }
-            self.outcome.created += 1;
-            // What does not exist yet is unavailable anyway: no budget holds it back.
-            let release = if placement.paused {
-                Release::Kept
-            } else {
-                Release::Staged
-            };
-            if placement.paused {
-                self.leave_out(self.pause(world, order), order);
-            }
-            return self.push(order, placement, release, (true, false));
-        }
         let release = if placement.paused {
             if work.release {
                 self.leave_out(self.pause(world, order), order);
@@ -427,7 +461,22 @@ impl<'a> Run<'a> {
     }
 
     fn leave_out(&mut self, reason: Reason, order: &Order) {
-        self.outcome.left_out.entry(reason).or_default().insert(order.clone());
+        let waiting = self.outcome.left_out.entry(reason).or_default();
+        waiting.count += 1;
+        if waiting.first.len() < self.named {
+            waiting.first.push(order.clone());
+        }
+    }
+
+    /// Leaves out all but the first `done` of a set, without walking those that are not named.
+    fn leave_out_all(&mut self, reason: &Reason, orders: &BTreeSet<Order>, done: usize) {
+        if orders.len() <= done {
+            return;
+        }
+        let waiting = self.outcome.left_out.entry(reason.clone()).or_default();
+        waiting.count += orders.len() - done;
+        let room = self.named - waiting.first.len().min(self.named);
+        waiting.first.extend(orders.iter().skip(done).take(room).cloned());
     }
 
     fn push(&mut self, order: &'a Order, placement: &Placement, release: Release, (create, update): (bool, bool)) {
@@ -477,13 +526,11 @@ impl<'a> Run<'a> {
     }
 }
 
-fn listed(left_out: BTreeMap<Reason, BTreeSet<Order>>) -> Vec<LeftOut> {
-    left_out
-        .into_iter()
-        .map(|(reason, orders)| LeftOut {
-            reason,
-            count: orders.len(),
-            first: orders.iter().take(MAX_NON_READY).map(Order::cluster).collect(),
-        })
-        .collect()
+fn listed(left_out: BTreeMap<Reason, Waiting>) -> Vec<LeftOut> {
+    let named = |(reason, Waiting { count, first }): (Reason, Waiting)| LeftOut {
+        reason,
+        count,
+        first: first.iter().map(Order::cluster).collect(),
+    };
+    left_out.into_iter().map(named).collect()
 }
