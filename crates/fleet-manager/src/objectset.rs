@@ -187,8 +187,10 @@ mod tests {
 
     #[test]
     fn long_texts_are_cut_in_the_copy() {
-        let mut object = ConfigMap::default();
-        object.data = Some([("k".to_owned(), "é".repeat(80))].into());
+        let object = ConfigMap {
+            data: Some([("k".to_owned(), "é".repeat(80))].into()),
+            ..ConfigMap::default()
+        };
         use base64::Engine as _;
         let packed = base64::engine::general_purpose::STANDARD_NO_PAD
             .decode(shortened(&object))

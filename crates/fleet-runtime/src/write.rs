@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 
 use kube::Api;
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -288,8 +288,7 @@ pub async fn status_patch<K: Object>(api: &Api<K>, object: &K, body: &Value) -> 
 /// # Errors
 /// The server's refusal.
 pub async fn delete<K: Object>(api: &Api<K>, object: &K) -> Result<(), Error> {
-    let mut params = DeleteParams::default();
-    params.propagation_policy = Some(PropagationPolicy::Background);
+    let mut params = DeleteParams::background();
     if let Some(uid) = &object.meta().uid {
         params.preconditions = Some(Preconditions {
             uid: Some(uid.clone()),

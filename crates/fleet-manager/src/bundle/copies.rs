@@ -84,6 +84,13 @@ impl Complete {
         known.get(bundle).is_some_and(|each| each == versions)
     }
 
+    fn forget(&self, bundle: &Key) {
+        self.versions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(bundle);
+    }
+
     fn set(&self, bundle: Key, versions: String) {
         self.versions
             .lock()
@@ -150,6 +157,8 @@ pub(super) async fn refresh(
     }
     if missing.is_empty() {
         parts.complete.set(key, versions);
+    } else {
+        parts.complete.forget(&key);
     }
     Ok(missing.into_iter().collect())
 }

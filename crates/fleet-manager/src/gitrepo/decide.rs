@@ -447,8 +447,7 @@ mod tests {
 
     #[test]
     fn directories_with_options_get_a_separator_that_none_of_them_uses() {
-        let mut spec = GitRepoSpec::default();
-        spec.bundles = vec![
+        let bundles = vec![
             fleet_api::BundlePath {
                 base: "a:b".to_owned(),
                 options: "o.yaml".to_owned(),
@@ -458,6 +457,10 @@ mod tests {
                 options: String::new(),
             },
         ];
+        let spec = GitRepoSpec {
+            bundles,
+            ..GitRepoSpec::default()
+        };
         let (paths, scan) = paths(&spec);
         assert_eq!(paths, ["a:b,o.yaml", "c"]);
         assert_eq!(

@@ -87,15 +87,7 @@ pub(super) fn decide(registration: &ClusterRegistration, facts: &Facts) -> Plan 
     let set = ObjectSet::new(REGISTRATION, Some(objectset::Owner::of(registration)));
     let owners = changed_owners(registration, cluster);
     match &facts.token {
-        Token::Ready(token) => Plan::Grant(Box::new(grant(
-            registration,
-            cluster,
-            space,
-            token,
-            facts,
-            &set,
-            owners,
-        ))),
+        Token::Ready(token) => Plan::Grant(Box::new(grant(registration, cluster, token, facts, owners))),
         waiting => Plan::Prepare(Box::new(Prepare {
             cluster: name(&**cluster).to_owned(),
             owners,
@@ -181,12 +173,16 @@ fn subject(namespace: &str, account: &str) -> Option<Vec<Subject>> {
 fn grant(
     registration: &ClusterRegistration,
     cluster: &Cluster,
-    space: &str,
     token: &str,
     facts: &Facts,
-    set: &ObjectSet,
     owners: Option<Vec<OwnerReference>>,
 ) -> Grant {
+    let set = ObjectSet::new(REGISTRATION, Some(objectset::Owner::of(registration)));
+    let space = cluster
+        .status
+        .as_ref()
+        .map(|status| status.namespace.as_str())
+        .unwrap_or_default();
     let (reg, reg_space) = (name(registration), namespace(registration));
     let account = names::service_account(reg, uid(registration));
     let secret = names::credential_secret(&registration.spec.client_id, &registration.spec.client_random);
