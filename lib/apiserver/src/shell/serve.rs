@@ -44,7 +44,11 @@ impl Shell {
         let (head, body) = request.into_parts();
         match self.cluster.security.authenticator.authenticate(&head, peer) {
             Ok(user) => self.handle(user, http::Request::from_parts(head, body)).await,
-            Err(status) => respond::refusal(&status, Encoding::Json),
+            Err(status) => {
+                // An unread body would end the connection, under the client's next request.
+                drop(read(body).await);
+                respond::refusal(&status, Encoding::Json)
+            }
         }
     }
 
