@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, bail};
 use controlplane::{ControlPlane, Options};
 
-use crate::run::{command, exists, root, run, target};
+use crate::run::{command, exists, root, run, target, variable};
 
 /// The version the API server reports; the one pinned in go.mod.
 const KUBERNETES: (&str, &str) = ("1", "36");
@@ -23,8 +23,8 @@ const PROGRAMS: [&str; 5] = [
 
 /// The folder with the programs: `KUBE_BIN_DIR` or `KUBEBUILDER_ASSETS` where set, else built.
 pub(crate) fn build() -> Result<PathBuf> {
-    for variable in ["KUBE_BIN_DIR", "KUBEBUILDER_ASSETS"] {
-        if let Some(folder) = std::env::var_os(variable) {
+    for name in ["KUBE_BIN_DIR", "KUBEBUILDER_ASSETS"] {
+        if let Some(folder) = variable(name) {
             return Ok(folder.into());
         }
     }

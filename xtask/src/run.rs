@@ -15,7 +15,16 @@ pub(crate) fn root() -> PathBuf {
 
 /// Where build results go.
 pub(crate) fn target() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+    variable("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
+/// An environment variable that steers the chores: `CARGO_TARGET_DIR`, `CI`, `KUBE_BIN_DIR`, `KUBEBUILDER_ASSETS`.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place of this program that reads the environment"
+)]
+pub(crate) fn variable(name: &str) -> Option<std::ffi::OsString> {
+    std::env::var_os(name)
 }
 
 /// A command that runs at the root.

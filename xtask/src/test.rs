@@ -6,7 +6,7 @@
 
 use anyhow::{Result, bail};
 
-use crate::run::{command, exists, run};
+use crate::run::{command, exists, run, variable};
 use crate::{codegen, kube, tidy};
 
 pub(crate) fn ci() -> Result<()> {
@@ -37,7 +37,7 @@ pub(crate) fn ci() -> Result<()> {
 }
 
 pub(crate) fn test(arguments: &[&str]) -> Result<()> {
-    let programs = if exists("go", "version") || std::env::var_os("KUBE_BIN_DIR").is_some() {
+    let programs = if exists("go", "version") || variable("KUBE_BIN_DIR").is_some() {
         Some(kube::build()?)
     } else {
         leave_out(
@@ -62,7 +62,7 @@ pub(crate) fn test(arguments: &[&str]) -> Result<()> {
 
 /// Says what is not checked here and why. In continuous integration that is a failure.
 fn leave_out(what: &str, why: &str) -> Result<()> {
-    if std::env::var_os("CI").is_some() {
+    if variable("CI").is_some() {
         bail!("{what} can't run: {why}");
     }
     eprintln!("left out: {what}: {why}");

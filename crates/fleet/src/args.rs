@@ -5,7 +5,12 @@ use clap::{Parser, Subcommand};
 use crate::commands;
 
 #[derive(Parser)]
-#[command(name = "fleet", version, about = "GitOps for very many Kubernetes clusters", propagate_version = true)]
+#[command(
+    name = "fleet",
+    version,
+    about = "GitOps for very many Kubernetes clusters",
+    propagate_version = true
+)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -20,7 +25,7 @@ pub(crate) enum Command {
     /// Run the embedded Kubernetes API server alone
     Apiserver(commands::apiserver::Args),
     /// Turn directories into bundles and store or print them
-    Apply(commands::apply::Args),
+    Apply(Box<commands::apply::Args>),
     /// Show which clusters a bundle is deployed to, and with which options
     Target(commands::target::Args),
     /// Deploy a bundle deployment to the current cluster, or print what would be deployed

@@ -13,13 +13,28 @@ mod standalone;
 
 fn main() -> ExitCode {
     program::use_one_crypto_provider();
-    match args::Args::parse().command {
+    let args = match args::Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return usage(&error),
+    };
+    match args.command {
         args::Command::Demo(args) => commands::demo::run(args),
         args::Command::Serve(args) => commands::serve::run(args),
         args::Command::Apiserver(args) => commands::apiserver::run(args),
-        args::Command::Apply(args) => commands::apply::run(args),
+        args::Command::Apply(args) => commands::apply::run(*args),
         args::Command::Target(args) => commands::target::run(args),
         args::Command::Deploy(args) => commands::deploy::run(args),
         args::Command::GitWork => commands::git_work::run(),
+    }
+}
+
+/// Help and version are results; everything else is a mistake, with the status that scripts know from upstream.
+fn usage(error: &clap::Error) -> ExitCode {
+    // Nobody is left to tell if the terminal is gone.
+    let _ = error.print();
+    if error.use_stderr() {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
     }
 }

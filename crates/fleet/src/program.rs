@@ -20,7 +20,9 @@ pub(crate) fn use_one_crypto_provider() {
 /// Logs go to stderr. `default` is the filter where the user set none.
 pub(crate) fn log_to_stderr(default: &str) {
     let filter = EnvFilter::try_from_env(LOG).unwrap_or_else(|_| EnvFilter::new(default));
-    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let logs = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
     // A second call (tests) keeps the first subscriber.
     let _ = logs.try_init();
 }

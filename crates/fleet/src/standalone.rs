@@ -71,18 +71,30 @@ impl Standalone {
             ..fleet_manager::Settings::new(SYSTEM_NAMESPACE, git)
         };
         let manager = tokio::spawn(fleet_manager::run(client.clone(), settings, stop.clone()));
-        Ok(Self { server, client, manager, stop })
+        Ok(Self {
+            server,
+            client,
+            manager,
+            stop,
+        })
     }
 
     /// Ends when the manager ends, which it only does by itself when it failed.
     pub(crate) async fn ended(&mut self) -> Result<()> {
-        (&mut self.manager).await.context("run the manager")?.context("run the manager")
+        (&mut self.manager)
+            .await
+            .context("run the manager")?
+            .context("run the manager")
     }
 
     /// Stops the manager, then the server.
     pub(crate) async fn shutdown(self) -> Result<()> {
         self.stop.cancel();
-        let ended = if self.manager.is_finished() { Ok(Ok(())) } else { self.manager.await };
+        let ended = if self.manager.is_finished() {
+            Ok(Ok(()))
+        } else {
+            self.manager.await
+        };
         self.server.shutdown().await;
         ended.context("stop the manager")?.context("stop the manager")
     }
@@ -99,8 +111,12 @@ impl Standalone {
         let written = |secret: Option<&Secret>| {
             secret.is_some_and(|secret| secret.data.as_ref().is_some_and(|data| data.contains_key("values")))
         };
-        let secret = await_condition(secrets, token, written).await.context("wait for the registration token")?;
-        let values = secret.and_then(|secret| secret.data?.remove("values")).context("the token has no values")?;
+        let secret = await_condition(secrets, token, written)
+            .await
+            .context("wait for the registration token")?;
+        let values = secret
+            .and_then(|secret| secret.data?.remove("values"))
+            .context("the token has no values")?;
         let text = String::from_utf8(values.0).context("read the token's values")?;
         let values = goyaml::parse(&text).context("read the token's values")?;
         serde_json::from_value(values).context("read the token's values")
@@ -152,7 +168,12 @@ async fn configure(client: &Client, server: &Server, checkin_interval: &str) -> 
         "metadata": {"name": "fleet-controller", "namespace": SYSTEM_NAMESPACE},
         "data": {"config": config.to_string()},
     });
-    apply(&Api::<ConfigMap>::namespaced(client.clone(), SYSTEM_NAMESPACE), "fleet-controller", &object).await
+    apply(
+        &Api::<ConfigMap>::namespaced(client.clone(), SYSTEM_NAMESPACE),
+        "fleet-controller",
+        &object,
+    )
+    .await
 }
 
 /// The CA in a kubeconfig, base64 of PEM.

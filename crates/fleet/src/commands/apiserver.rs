@@ -45,7 +45,10 @@ pub(crate) fn run(args: Args) -> ExitCode {
         .context("start the API server")?;
         let address = server.address().context("the API server does not listen")?;
         printer::line(format_args!("serving on https://{address}"));
-        printer::line(format_args!("export KUBECONFIG={}", args.data.join("admin.kubeconfig").display()));
+        printer::line(format_args!(
+            "export KUBECONFIG={}",
+            args.data.join("admin.kubeconfig").display()
+        ));
         stop.cancelled().await;
         server.shutdown().await;
         Ok(ExitCode::SUCCESS)

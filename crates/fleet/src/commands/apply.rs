@@ -125,7 +125,6 @@ pub(crate) struct Args {
 }
 
 /// Zero and less mean the default, as upstream has it.
-#[expect(clippy::unnecessary_wraps, reason = "the shape clap asks for")]
 fn concurrency(text: &str) -> Result<usize, std::num::ParseIntError> {
     text.parse::<i64>().map(|number| {
         usize::try_from(number)

@@ -15,8 +15,8 @@ use crate::demo::observe::Observer;
 use crate::demo::repository::Repository;
 use crate::demo::screen::{Output, Screen};
 use crate::demo::snapshot::Snapshot;
-use crate::standalone::{self, FLEET_NAMESPACE, Options, Standalone};
 use crate::program;
+use crate::standalone::{self, FLEET_NAMESPACE, Options, Standalone};
 
 /// Name of the demo's GitRepo and of its registration token.
 const NAME: &str = "demo";
@@ -56,7 +56,12 @@ pub(crate) fn run(args: Args) -> ExitCode {
     program::run(|stop| async move {
         let temporary = match &args.keep {
             Some(_) => None,
-            None => Some(tempfile::Builder::new().prefix("fleet-demo-").tempdir().context("create a directory")?),
+            None => Some(
+                tempfile::Builder::new()
+                    .prefix("fleet-demo-")
+                    .tempdir()
+                    .context("create a directory")?,
+            ),
         };
         let directory = match (&args.keep, &temporary) {
             (Some(directory), _) => {
@@ -85,7 +90,7 @@ async fn demo(args: &Args, directory: &Path, stop: &CancellationToken) -> Result
         checkin_interval: "1m",
         allow_file: true,
     };
-    let mut fleet = Standalone::start(options, stop).await?;
+    let fleet = Standalone::start(options, stop).await?;
     let kubeconfig = manager_directory.join("admin.kubeconfig");
     std::fs::write(&kubeconfig, fleet.server.admin_kubeconfig())
         .with_context(|| format!("write {}", kubeconfig.display()))?;
@@ -101,37 +106,47 @@ async fn demo(args: &Args, directory: &Path, stop: &CancellationToken) -> Result
     }
     follow_repository(&fleet, &url, args).await?;
 
-    let scene = Scene { started, url, kubeconfig };
-    let ready = watch(args, &mut fleet, &observer, &mut clusters, &mut screen, &scene, stop).await;
-    let last = scene.snapshot(&observer, &clusters);
-    screen.finish(&last);
+    let mut scene = Scene {
+        started,
+        url,
+        kubeconfig,
+        fleet,
+        observer,
+        clusters,
+    };
+    let ready = scene.watch(args, &mut screen, stop).await;
+    screen.finish(&scene.snapshot());
     if !args.exit && args.keep.is_some() {
         screen.remark(&format!("kept in {}", directory.display()));
     }
-    for cluster in clusters {
-        cluster.shutdown().await;
-    }
-    let stopped = fleet.shutdown().await;
+    let stopped = scene.shutdown().await;
     let ready = ready?;
     stopped?;
-    Ok(if ready || !args.exit { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if ready || !args.exit {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
-/// What does not change while the demo runs.
+/// Everything that runs, and where it is.
 struct Scene {
     started: Instant,
     url: String,
     kubeconfig: PathBuf,
+    fleet: Standalone,
+    observer: Observer,
+    clusters: Vec<Downstream>,
 }
 
 impl Scene {
-    fn snapshot(&self, observer: &Observer, clusters: &[Downstream]) -> Snapshot {
-        let mut snapshot = Snapshot::of(&observer.objects(NAME), clusters.len());
+    fn snapshot(&self) -> Snapshot {
+        let mut snapshot = Snapshot::of(&self.observer.objects(NAME), self.clusters.len());
         snapshot.seconds = self.started.elapsed().as_secs();
         snapshot.repository = self.url.trim_start_matches("file://").to_owned();
         snapshot.kubeconfig = self.kubeconfig.display().to_string();
         for cluster in &mut snapshot.clusters {
-            if let Some(own) = clusters.iter().find(|found| found.name == cluster.name) {
+            if let Some(own) = self.clusters.iter().find(|found| found.name == cluster.name) {
                 cluster.kubeconfig = own.kubeconfig.display().to_string();
             }
         }
@@ -139,61 +154,69 @@ impl Scene {
     }
 
     fn how_to_go_on(&self, snapshot: &Snapshot) -> String {
-        let example = snapshot.clusters.last().map(|cluster| cluster.kubeconfig.as_str()).unwrap_or_default();
+        let example = snapshot
+            .clusters
+            .last()
+            .map(|cluster| cluster.kubeconfig.as_str())
+            .unwrap_or_default();
         format!(
-            "\nlook around in another terminal:\n  KUBECONFIG={} kubectl get gitrepos,bundles,clusters -A\n  KUBECONFIG={example} kubectl get all -A\n\n\
-             change something, commit it, and watch it roll out:\n  cd {}\n\nCtrl-C stops everything.",
+            "\nlook around in another terminal:\n  KUBECONFIG={} kubectl get gitrepos,bundles,clusters -A\n  \
+             KUBECONFIG={example} kubectl get all -A\n\n\
+             change something, commit it, and watch it roll out:\n  cd {}\n\nCtrl-C stops everything.\n",
             self.kubeconfig.display(),
             snapshot.repository,
         )
     }
-}
 
-/// Shows what happens until it is told to stop; with `--exit` until everything is ready or the time is over.
-/// Says whether everything was ready.
-async fn watch(
-    args: &Args,
-    fleet: &mut Standalone,
-    observer: &Observer,
-    clusters: &mut [Downstream],
-    screen: &mut Screen,
-    scene: &Scene,
-    stop: &CancellationToken,
-) -> Result<bool> {
-    let deadline = tokio::time::Instant::now() + Duration::from_secs(args.timeout);
-    // The picture also shows seconds.
-    let mut tick = tokio::time::interval(Duration::from_millis(500));
-    let mut explained = false;
-    loop {
-        let snapshot = scene.snapshot(observer, clusters);
-        screen.show(&snapshot);
-        if snapshot.ready && args.exit {
-            return Ok(true);
-        }
-        if snapshot.ready && !explained && args.output == Output::Text {
-            explained = true;
-            screen.remark(&scene.how_to_go_on(&snapshot));
-        }
-        let agents = futures::future::select_all(clusters.iter_mut().map(|cluster| Box::pin(cluster.ended())));
-        tokio::select! {
-            () = stop.cancelled() => return Ok(false),
-            () = tokio::time::sleep_until(deadline), if args.exit => return Ok(false),
-            () = observer.changed() => {}
-            _ = tick.tick() => {}
-            result = fleet.ended() => {
-                result?;
-                anyhow::bail!("the manager ended by itself");
+    /// Shows what happens until it is told to stop; with `--exit` until everything is ready or the time is over.
+    /// Says whether everything was ready.
+    async fn watch(&mut self, args: &Args, screen: &mut Screen, stop: &CancellationToken) -> Result<bool> {
+        let deadline = tokio::time::Instant::now() + Duration::from_secs(args.timeout);
+        // The picture also shows seconds.
+        let mut tick = tokio::time::interval(Duration::from_millis(500));
+        let mut explained = false;
+        loop {
+            let snapshot = self.snapshot();
+            screen.show(&snapshot);
+            if snapshot.ready && args.exit {
+                return Ok(true);
             }
-            (result, _, _) = agents => {
-                result?;
-                anyhow::bail!("an agent ended by itself");
+            if snapshot.ready && !explained && args.output == Output::Text {
+                explained = true;
+                screen.remark(&self.how_to_go_on(&snapshot));
+            }
+            let agents = futures::future::select_all(self.clusters.iter_mut().map(|cluster| Box::pin(cluster.ended())));
+            tokio::select! {
+                () = stop.cancelled() => return Ok(false),
+                () = tokio::time::sleep_until(deadline), if args.exit => return Ok(false),
+                () = self.observer.changed() => {}
+                _ = tick.tick() => {}
+                result = self.fleet.ended() => {
+                    result?;
+                    anyhow::bail!("the manager ended by itself");
+                }
+                (result, _, _) = agents => {
+                    result?;
+                    anyhow::bail!("an agent ended by itself");
+                }
             }
         }
+    }
+
+    async fn shutdown(self) -> Result<()> {
+        for cluster in self.clusters {
+            cluster.shutdown().await;
+        }
+        self.fleet.shutdown().await
     }
 }
 
 async fn follow_repository(fleet: &Standalone, url: &str, args: &Args) -> Result<()> {
-    let paths = if args.paths.is_empty() { vec!["apps/*".to_owned()] } else { args.paths.clone() };
+    let paths = if args.paths.is_empty() {
+        vec!["apps/*".to_owned()]
+    } else {
+        args.paths.clone()
+    };
     let object = json!({
         "apiVersion": "fleet.cattle.io/v1alpha1", "kind": "GitRepo",
         "metadata": {"name": NAME, "namespace": FLEET_NAMESPACE},

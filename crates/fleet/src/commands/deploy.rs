@@ -94,7 +94,8 @@ fn read(path: &Path) -> anyhow::Result<Input> {
     let content = content.ok_or_else(|| anyhow!("'{file}' has no content resource"))?;
     let deployment = deployment.ok_or_else(|| anyhow!("'{file}' has no bundledeployment resource"))?;
     let name = content.metadata.name.as_deref().unwrap_or_default();
-    let resources = content::unpack(&content.content, &content.sha256sum).with_context(|| format!("content '{name}'"))?;
+    let resources =
+        content::unpack(&content.content, &content.sha256sum).with_context(|| format!("content '{name}'"))?;
     Ok(Input { deployment, resources })
 }
 
@@ -104,11 +105,21 @@ async fn objects(args: &Args, path: &Path) -> anyhow::Result<Vec<Value>> {
     let id = deployment.spec.deployment_id.as_str();
     let manifest_id = id.split_once(':').map_or(id, |(manifest, _)| manifest);
     let name = deployment.metadata.name.as_deref().unwrap_or_default();
-    let subject = Subject { name, manifest_id, commit: "", agent_namespace: &args.agent_namespace };
+    let subject = Subject {
+        name,
+        manifest_id,
+        commit: "",
+        agent_namespace: &args.agent_namespace,
+    };
     if args.dry_run {
         let version = args.kube_version.as_deref().unwrap_or(KUBE_VERSION);
         let version = KubeVersion::parse(version).context("--kube-version")?;
-        let deployment = Deployment { subject, options: &options, resources: &resources, scope: "" };
+        let deployment = Deployment {
+            subject,
+            options: &options,
+            resources: &resources,
+            scope: "",
+        };
         let objects = deploy::template(&deployment, Capabilities::assumed(version)).await?;
         let mut printed: Vec<Value> = objects.documents.into_iter().map(|document| document.object).collect();
         for hook in &objects.hooks {
@@ -123,8 +134,17 @@ async fn objects(args: &Args, path: &Path) -> anyhow::Result<Vec<Value>> {
         options.default_namespace.clone_from(&args.namespace);
     }
     let cluster = Cluster::new(client(args).await?);
-    let ports = Ports { cluster: cluster.clone(), agent: cluster, now: Arc::new(jiff::Timestamp::now) };
-    let deployment = Deployment { subject, options: &options, resources: &resources, scope: "" };
+    let ports = Ports {
+        cluster: cluster.clone(),
+        agent: cluster,
+        now: Arc::new(jiff::Timestamp::now),
+    };
+    let deployment = Deployment {
+        subject,
+        options: &options,
+        resources: &resources,
+        scope: "",
+    };
     let release = deploy::deploy(&ports, &deployment).await?;
     let mut printed = postrender::objects_of(&release.manifest)?;
     for hook in &release.hooks {
@@ -134,7 +154,10 @@ async fn objects(args: &Args, path: &Path) -> anyhow::Result<Vec<Value>> {
 }
 
 async fn client(args: &Args) -> anyhow::Result<kube::Client> {
-    let choice = kube::config::KubeConfigOptions { context: args.context.clone(), ..Default::default() };
+    let choice = kube::config::KubeConfigOptions {
+        context: args.context.clone(),
+        ..Default::default()
+    };
     let config = match &args.kubeconfig {
         Some(path) => {
             let file = kube::config::Kubeconfig::read_from(path)

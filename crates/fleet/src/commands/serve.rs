@@ -34,7 +34,10 @@ pub(crate) fn run(args: Args) -> ExitCode {
         };
         let mut fleet = Standalone::start(options, &stop).await?;
         let address = fleet.server.address().context("the API server does not listen")?;
-        printer::raw(how_to_go_on(&address, &args.data.join("admin.kubeconfig").display().to_string()));
+        printer::raw(how_to_go_on(
+            &address,
+            &args.data.join("admin.kubeconfig").display().to_string(),
+        ));
         let failed = tokio::select! {
             () = stop.cancelled() => None,
             result = fleet.ended() => Some(result),

@@ -62,8 +62,13 @@ struct LogArgs {
 
 impl LogArgs {
     fn ignore(self) {
-        let Self { zap_devel: _, zap_encoder: _, zap_log_level: _, zap_stacktrace_level: _, zap_time_encoding: _ } =
-            self;
+        let Self {
+            zap_devel: _,
+            zap_encoder: _,
+            zap_log_level: _,
+            zap_stacktrace_level: _,
+            zap_time_encoding: _,
+        } = self;
     }
 }
 
@@ -118,7 +123,9 @@ async fn client(kubeconfig: Option<&Path>) -> anyhow::Result<Client> {
                 .await
                 .with_context(|| format!("use kubeconfig '{}'", file.display()))?
         }
-        None => kube::Config::infer().await.context("find the cluster (no usable kubeconfig and not in a pod)")?,
+        None => kube::Config::infer()
+            .await
+            .context("find the cluster (no usable kubeconfig and not in a pod)")?,
     };
     Client::try_from(config).context("connect to the cluster")
 }
@@ -139,10 +146,16 @@ impl View {
         let mappings: Vec<BundleNamespaceMapping> = list(client, Some(&namespace), &everything).await?;
         let mut namespaces = vec![namespace.clone()];
         if !mappings.is_empty() {
-            let all = Api::<Namespace>::all(client.clone()).list(&everything).await.context("list namespaces")?;
+            let all = Api::<Namespace>::all(client.clone())
+                .list(&everything)
+                .await
+                .context("list namespaces")?;
             namespaces.clear();
             for object in all {
-                state.apply(Event::Namespace { name: &object.name_any(), labels: object.labels() });
+                state.apply(Event::Namespace {
+                    name: &object.name_any(),
+                    labels: object.labels(),
+                });
                 namespaces.push(object.name_any());
             }
         }
@@ -160,17 +173,28 @@ impl View {
         for group in &groups {
             state.apply(Event::Group(group));
         }
-        state.apply(Event::Policy { namespace: &namespace, policy: policy(client, &namespace).await? });
+        state.apply(Event::Policy {
+            namespace: &namespace,
+            policy: policy(client, &namespace).await?,
+        });
         let deployments = deployments(client, &bundle.name_any(), &namespace).await?;
         for deployment in deployments.values() {
             state.apply(Event::Deployment(deployment));
         }
-        Ok(Self { state, clusters, groups, deployments })
+        Ok(Self {
+            state,
+            clusters,
+            groups,
+            deployments,
+        })
     }
 
     fn plan(&mut self, bundle: &Bundle) -> anyhow::Result<Plan> {
         let manifest = content::Manifest::new(&bundle.spec.resources).id();
-        self.state.apply(Event::Bundle { bundle, manifest: &manifest });
+        self.state.apply(Event::Bundle {
+            bundle,
+            manifest: &manifest,
+        });
         let key = BundleKey::new(bundle.namespace().unwrap_or_default(), bundle.name_any());
         let pass = Pass::preview(bundle.status.as_ref());
         let plan = self.state.desired(&key, &pass).context("plan the bundle")?;
@@ -181,7 +205,10 @@ impl View {
     }
 
     fn reasons(&mut self, bundle: &BundleKey) -> Vec<(ClusterKey, fleet_plan::Reason)> {
-        self.state.explain(bundle).map(|explanation| explanation.clusters).unwrap_or_default()
+        self.state
+            .explain(bundle)
+            .map(|explanation| explanation.clusters)
+            .unwrap_or_default()
     }
 
     /// The clusters that are looked at, each with the groups it is in.
@@ -189,9 +216,8 @@ impl View {
         let groups_of = |cluster: &Cluster| -> Vec<&ClusterGroup> {
             let key = ClusterKey::new(cluster.namespace().unwrap_or_default(), cluster.name_any());
             let names = self.state.groups_of(&key);
-            let within = |group: &&ClusterGroup| {
-                group.namespace() == cluster.namespace() && names.contains(&group.name_any())
-            };
+            let within =
+                |group: &&ClusterGroup| group.namespace() == cluster.namespace() && names.contains(&group.name_any());
             self.groups.iter().filter(within).collect()
         };
         let entry = |cluster: &Cluster| json!({"cluster": cluster, "clusterGroups": groups_of(cluster)});
@@ -210,7 +236,11 @@ where
         Some(namespace) if !namespace.is_empty() => Api::namespaced(client.clone(), namespace),
         _ => Api::all(client.clone()),
     };
-    Ok(api.list(parameters).await.with_context(|| format!("list {}", K::plural(&())))?.items)
+    Ok(api
+        .list(parameters)
+        .await
+        .with_context(|| format!("list {}", K::plural(&())))?
+        .items)
 }
 
 /// Existing deployments of the bundle, their values put back from their secrets.
@@ -223,20 +253,31 @@ async fn deployments(
         // Cannot be a label value; the plan says so.
         return Ok(BTreeMap::new());
     }
-    let selector = format!("{}={name},{}={namespace}", labels::BUNDLE_NAME, labels::BUNDLE_NAMESPACE);
+    let selector = format!(
+        "{}={name},{}={namespace}",
+        labels::BUNDLE_NAME,
+        labels::BUNDLE_NAMESPACE
+    );
     let mut found = BTreeMap::new();
-    for mut deployment in
-        list::<BundleDeployment>(client, None, &ListParams::default().labels(&selector)).await?
-    {
+    for mut deployment in list::<BundleDeployment>(client, None, &ListParams::default().labels(&selector)).await? {
         let key = DeploymentKey::new(deployment.namespace().unwrap_or_default(), deployment.name_any());
         if !deployment.spec.values_hash.is_empty() {
             let secrets: Api<Secret> = Api::namespaced(client.clone(), &key.namespace);
-            let secret = secrets.get(&key.name).await.with_context(|| format!("read the values of deployment {key}"))?;
-            let data = secret.data.unwrap_or_default().into_iter().map(|(key, value)| (key, value.0)).collect();
+            let secret = secrets
+                .get(&key.name)
+                .await
+                .with_context(|| format!("read the values of deployment {key}"))?;
+            let data = secret
+                .data
+                .unwrap_or_default()
+                .into_iter()
+                .map(|(key, value)| (key, value.0))
+                .collect();
             let spec = &mut deployment.spec;
-            for (options, part) in
-                [(&mut spec.options, values::DEPLOYMENT_KEY), (&mut spec.staged_options, values::STAGED_KEY)]
-            {
+            for (options, part) in [
+                (&mut spec.options, values::DEPLOYMENT_KEY),
+                (&mut spec.staged_options, values::STAGED_KEY),
+            ] {
                 if let Some(options) = options {
                     values::restore(options, &data, part)
                         .with_context(|| format!("read the values of deployment {key}"))?;
@@ -260,7 +301,10 @@ async fn policy(client: &Client, namespace: &str) -> anyhow::Result<NamespacePol
     let allowed = policies.iter().any(|policy| policy.allow_namespace_creation);
     let restrictions: Vec<GitRepoRestriction> = list(client, Some(namespace), &ListParams::default()).await?;
     let mut selector: Option<LabelSelector> = None;
-    for each in restrictions.iter().filter_map(|restriction| restriction.allowed_target_namespace_selector.as_ref()) {
+    for each in restrictions
+        .iter()
+        .filter_map(|restriction| restriction.allowed_target_namespace_selector.as_ref())
+    {
         let sum = selector.get_or_insert_default();
         if let Some(more) = &each.match_labels {
             sum.match_labels.get_or_insert_default().extend(more.clone());
@@ -272,7 +316,10 @@ async fn policy(client: &Client, namespace: &str) -> anyhow::Result<NamespacePol
             }
         }
     }
-    Ok(NamespacePolicy { forbid_namespace_creation: required && !allowed, target_namespace_selector: selector })
+    Ok(NamespacePolicy {
+        forbid_namespace_creation: required && !allowed,
+        target_namespace_selector: selector,
+    })
 }
 
 /// The Content and the deployments, as they are printed.
@@ -299,4 +346,3 @@ fn documents(
     }
     Ok(documents)
 }
-

@@ -30,7 +30,11 @@ pub(crate) struct Downstream {
 /// The n-th cluster of a demo (from 0): its name and labels.
 pub(crate) fn describe(index: usize) -> (String, BTreeMap<String, String>) {
     let env = ["dev", "test", "prod"][index % 3];
-    let name = if index < 3 { env.to_owned() } else { format!("{env}-{}", index / 3 + 1) };
+    let name = if index < 3 {
+        env.to_owned()
+    } else {
+        format!("{env}-{}", index / 3 + 1)
+    };
     (name, BTreeMap::from([("env".to_owned(), env.to_owned())]))
 }
 
@@ -41,7 +45,12 @@ pub(crate) async fn announce(manager: &Client, name: &str, labels: &BTreeMap<Str
         "metadata": {"name": name, "namespace": FLEET_NAMESPACE, "labels": labels},
         "spec": {"clientID": client_id(name)},
     });
-    apply(&Api::<fleet_api::Cluster>::namespaced(manager.clone(), FLEET_NAMESPACE), name, &object).await
+    apply(
+        &Api::<fleet_api::Cluster>::namespaced(manager.clone(), FLEET_NAMESPACE),
+        name,
+        &object,
+    )
+    .await
 }
 
 fn client_id(name: &str) -> String {
@@ -71,7 +80,9 @@ impl Downstream {
         std::fs::write(&kubeconfig, server.admin_kubeconfig())
             .with_context(|| format!("write {}", kubeconfig.display()))?;
         let client = Client::new(server.service(User::admin()), "default");
-        prepare(&client, name, values).await.with_context(|| format!("prepare cluster {name}"))?;
+        prepare(&client, name, values)
+            .await
+            .with_context(|| format!("prepare cluster {name}"))?;
         let stop = stop.child_token();
         let settings = fleet_agent::Settings {
             // There is no storm of agents to spread here, and somebody is looking.
@@ -82,7 +93,13 @@ impl Downstream {
             ..fleet_agent::Settings::new(SYSTEM_NAMESPACE)
         };
         let agent = tokio::spawn(fleet_agent::run(client, settings, stop.clone()));
-        Ok(Self { name: name.to_owned(), kubeconfig, server, agent, stop })
+        Ok(Self {
+            name: name.to_owned(),
+            kubeconfig,
+            server,
+            agent,
+            stop,
+        })
     }
 
     /// Ends when the agent ends, which it only does by itself when it failed.
@@ -115,12 +132,22 @@ async fn prepare(client: &Client, name: &str, values: &BTreeMap<String, Value>) 
         "metadata": {"name": "fleet-agent", "namespace": SYSTEM_NAMESPACE},
         "data": {"config": config.to_string()},
     });
-    apply(&Api::<ConfigMap>::namespaced(client.clone(), SYSTEM_NAMESPACE), "fleet-agent", &config_map).await?;
+    apply(
+        &Api::<ConfigMap>::namespaced(client.clone(), SYSTEM_NAMESPACE),
+        "fleet-agent",
+        &config_map,
+    )
+    .await?;
     let data: BTreeMap<&String, &Value> = values.iter().filter(|(_, value)| value.is_string()).collect();
     let secret = json!({
         "apiVersion": "v1", "kind": "Secret",
         "metadata": {"name": "fleet-agent-bootstrap", "namespace": SYSTEM_NAMESPACE},
         "stringData": data,
     });
-    apply(&Api::<Secret>::namespaced(client.clone(), SYSTEM_NAMESPACE), "fleet-agent-bootstrap", &secret).await
+    apply(
+        &Api::<Secret>::namespaced(client.clone(), SYSTEM_NAMESPACE),
+        "fleet-agent-bootstrap",
+        &secret,
+    )
+    .await
 }

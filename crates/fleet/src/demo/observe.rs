@@ -48,19 +48,29 @@ impl Observer {
     pub(crate) fn objects(&self, git_repo: &str) -> Objects {
         let named = |found: &Arc<GitRepo>| found.metadata.name.as_deref() == Some(git_repo);
         let of_repository = |labels: Option<&std::collections::BTreeMap<String, String>>| {
-            labels.and_then(|labels| labels.get("fleet.cattle.io/repo-name")).is_some_and(|name| name == git_repo)
+            labels
+                .and_then(|labels| labels.get("fleet.cattle.io/repo-name"))
+                .is_some_and(|name| name == git_repo)
         };
         Objects {
             git_repo: self.git_repos.state().into_iter().find(named).map(Arc::unwrap_or_clone),
-            bundles: unwrap(self.bundles.state(), |found| of_repository(found.metadata.labels.as_ref())),
-            deployments: unwrap(self.deployments.state(), |found| of_repository(found.metadata.labels.as_ref())),
+            bundles: unwrap(self.bundles.state(), |found| {
+                of_repository(found.metadata.labels.as_ref())
+            }),
+            deployments: unwrap(self.deployments.state(), |found| {
+                of_repository(found.metadata.labels.as_ref())
+            }),
             clusters: unwrap(self.clusters.state(), |_| true),
         }
     }
 }
 
 fn unwrap<K: Clone>(objects: Vec<Arc<K>>, wanted: impl Fn(&K) -> bool) -> Vec<K> {
-    objects.into_iter().filter(|found| wanted(found)).map(Arc::unwrap_or_clone).collect()
+    objects
+        .into_iter()
+        .filter(|found| wanted(found))
+        .map(Arc::unwrap_or_clone)
+        .collect()
 }
 
 fn follow<K>(client: &Client, changed: &Arc<Notify>, watches: &mut JoinSet<()>) -> Store<K>

@@ -17,24 +17,25 @@ pub(crate) struct Repository {
 impl Repository {
     /// Makes a repository with branch `main` and the examples in `directory`; keeps one that is there already.
     pub(crate) async fn create(directory: &Path) -> Result<Self> {
-        let repository = Self { directory: directory.to_owned() };
+        let repository = Self {
+            directory: directory.to_owned(),
+        };
         if directory.join(".git").exists() {
             return Ok(repository);
         }
         std::fs::create_dir_all(directory).with_context(|| format!("create {}", directory.display()))?;
-        EXAMPLES.extract(directory).with_context(|| format!("write the examples to {}", directory.display()))?;
+        EXAMPLES
+            .extract(directory)
+            .with_context(|| format!("write the examples to {}", directory.display()))?;
         repository.git(&["init", "--quiet", "--initial-branch=main"]).await?;
         // A machine without a git identity can commit to this one.
         repository.git(&["config", "user.name", "Fleet demo"]).await?;
         repository.git(&["config", "user.email", "demo@fleet.invalid"]).await?;
         repository.git(&["add", "--all"]).await?;
-        repository.git(&["commit", "--quiet", "--message", "Add the examples"]).await?;
+        repository
+            .git(&["commit", "--quiet", "--message", "Add the examples"])
+            .await?;
         Ok(repository)
-    }
-
-    /// Where it is.
-    pub(crate) fn directory(&self) -> &Path {
-        &self.directory
     }
 
     /// Its URL for a GitRepo.
@@ -55,7 +56,12 @@ impl Repository {
             .context("start git; the demo needs it to make a repository")?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
-            bail!("git {} in {}: {}", arguments.join(" "), self.directory.display(), said.trim());
+            bail!(
+                "git {} in {}: {}",
+                arguments.join(" "),
+                self.directory.display(),
+                said.trim()
+            );
         }
         Ok(())
     }

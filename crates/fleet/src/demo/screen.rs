@@ -40,7 +40,11 @@ impl Screen {
             Output::Text if std::io::stdout().is_terminal() => Style::Terminal,
             Output::Text => Style::Plain,
         };
-        Self { style, last: None, drawn: 0 }
+        Self {
+            style,
+            last: None,
+            drawn: 0,
+        }
     }
 
     /// A remark between snapshots.
@@ -56,7 +60,10 @@ impl Screen {
 
     /// Shows what is new.
     pub(crate) fn show(&mut self, snapshot: &Snapshot) {
-        let news = self.last.as_ref().is_none_or(|last| last.essence() != snapshot.essence());
+        let news = self
+            .last
+            .as_ref()
+            .is_none_or(|last| last.essence() != snapshot.essence());
         match self.style {
             Style::Json if news => json(snapshot),
             Style::Json => {}
@@ -91,7 +98,11 @@ impl Screen {
         let clock = |text: String| printer::line(format_args!("{:>4}s  {text}", snapshot.seconds));
         let last = self.last.clone().unwrap_or_default();
         if last.commit != snapshot.commit && !snapshot.commit.is_empty() {
-            clock(format!("commit {} is read: {}", short(&snapshot.commit), snapshot.bundles.join(", ")));
+            clock(format!(
+                "commit {} is read: {}",
+                short(&snapshot.commit),
+                snapshot.bundles.join(", ")
+            ));
         }
         for cluster in &snapshot.clusters {
             let before = last.clusters.iter().find(|found| found.name == cluster.name);
@@ -143,21 +154,39 @@ fn picture(snapshot: &Snapshot) -> String {
     let all: Vec<&BundleState> = snapshot.clusters.iter().flat_map(|cluster| &cluster.bundles).collect();
     let wanted = snapshot.clusters.len() * snapshot.bundles.len();
     let ready = all.iter().filter(|bundle| bundle.state == "Ready").count();
-    let applied = all.iter().filter(|bundle| bundle.state != "WaitApplied" && bundle.state != "Pending").count();
+    let applied = all
+        .iter()
+        .filter(|bundle| bundle.state != "WaitApplied" && bundle.state != "Pending")
+        .count();
     let registered = snapshot.clusters.iter().filter(|cluster| cluster.registered).count();
     let mut text = String::new();
     let mut bar = |name: &str, done: usize, of: usize, note: &str| {
-        let filled = if of == 0 { 0 } else { (done * WIDTH / of).min(WIDTH) };
-        let _ = writeln!(text, "  {name:<10} {}{}  {done}/{of}  {note}", "█".repeat(filled), "░".repeat(WIDTH - filled));
+        let filled = (done * WIDTH).checked_div(of).unwrap_or(0).min(WIDTH);
+        let _ = writeln!(
+            text,
+            "  {name:<10} {}{}  {done}/{of}  {note}",
+            "█".repeat(filled),
+            "░".repeat(WIDTH - filled)
+        );
     };
     bar("clusters", registered, snapshot.clusters.len(), "registered");
-    let commit = if snapshot.commit.is_empty() { "no commit yet".to_owned() } else { format!("commit {}", short(&snapshot.commit)) };
+    let commit = if snapshot.commit.is_empty() {
+        "no commit yet".to_owned()
+    } else {
+        format!("commit {}", short(&snapshot.commit))
+    };
     bar("git", usize::from(!snapshot.commit.is_empty()), 1, &commit);
     bar("deployed", applied, wanted, "");
     bar("ready", ready, wanted, &format!("{}s", snapshot.seconds));
     text.push('\n');
     table(snapshot, &mut text);
-    let mark = if snapshot.ready { "\x1b[32m✔\x1b[0m" } else if snapshot.problems.is_empty() { "…" } else { "\x1b[31m✘\x1b[0m" };
+    let mark = if snapshot.ready {
+        "\x1b[32m✔\x1b[0m"
+    } else if snapshot.problems.is_empty() {
+        "…"
+    } else {
+        "\x1b[31m✘\x1b[0m"
+    };
     let _ = writeln!(text, "\n  {mark} {}", one_line(&snapshot.message, 110));
     text
 }
@@ -172,7 +201,11 @@ fn table(snapshot: &Snapshot, text: &mut String) {
     for cluster in &snapshot.clusters {
         let _ = write!(text, "  {:<16}", cluster.name);
         for name in &snapshot.bundles {
-            let state = cluster.bundles.iter().find(|bundle| &bundle.name == name).map_or("–", |bundle| bundle.state.as_str());
+            let state = cluster
+                .bundles
+                .iter()
+                .find(|bundle| &bundle.name == name)
+                .map_or("–", |bundle| bundle.state.as_str());
             let colour = match state {
                 "Ready" => 32,
                 "ErrApplied" | "Modified" => 31,
@@ -188,8 +221,17 @@ fn table(snapshot: &Snapshot, text: &mut String) {
 /// What runs where, what does not and why.
 fn summary(snapshot: &Snapshot) -> String {
     let mut text = String::new();
-    let outcome = if snapshot.ready { "everything is ready" } else { "not everything is ready" };
-    let _ = writeln!(text, "\n{outcome} after {} s, commit {}\n", snapshot.seconds, short(&snapshot.commit));
+    let outcome = if snapshot.ready {
+        "everything is ready"
+    } else {
+        "not everything is ready"
+    };
+    let _ = writeln!(
+        text,
+        "\n{outcome} after {} s, commit {}\n",
+        snapshot.seconds,
+        short(&snapshot.commit)
+    );
     for cluster in &snapshot.clusters {
         let labels: Vec<String> = cluster
             .labels
@@ -201,8 +243,15 @@ fn summary(snapshot: &Snapshot) -> String {
         for bundle in &cluster.bundles {
             let _ = writeln!(text, "    {:<28} {}", bundle.name, described(bundle));
         }
-        for missing in snapshot.bundles.iter().filter(|name| cluster.bundles.iter().all(|bundle| &&bundle.name != name)) {
-            let _ = writeln!(text, "    {missing:<28} not deployed: no target of the bundle selects this cluster");
+        for missing in snapshot
+            .bundles
+            .iter()
+            .filter(|name| cluster.bundles.iter().all(|bundle| &&bundle.name != name))
+        {
+            let _ = writeln!(
+                text,
+                "    {missing:<28} not deployed: no target of the bundle selects this cluster"
+            );
         }
     }
     if !snapshot.problems.is_empty() {

@@ -67,9 +67,16 @@ fn deployment_state(deployment: &BundleDeployment) -> (String, String) {
     let status = deployment.status.clone().unwrap_or_default();
     let state = fleet_api::state::deployment_state(&deployment.spec, &status);
     let failing = |kind: &str| {
-        status.conditions.iter().find(|found| found.kind == kind && found.status == "False").map(|found| found.message.clone())
+        status
+            .conditions
+            .iter()
+            .find(|found| found.kind == kind && found.status == "False")
+            .map(|found| found.message.clone())
     };
-    let message = ["Deployed", "Installed", "Monitored", "Ready"].into_iter().find_map(failing).unwrap_or_default();
+    let message = ["Deployed", "Installed", "Monitored", "Ready"]
+        .into_iter()
+        .find_map(failing)
+        .unwrap_or_default();
     (state.to_string(), message)
 }
 
@@ -82,9 +89,17 @@ impl Snapshot {
     /// should be running, where it is known.
     pub(crate) fn of(objects: &Objects, expected: usize) -> Self {
         let mut snapshot = Self::default();
-        let status = objects.git_repo.as_ref().and_then(|found| found.status.clone()).unwrap_or_default();
+        let status = objects
+            .git_repo
+            .as_ref()
+            .and_then(|found| found.status.clone())
+            .unwrap_or_default();
         snapshot.commit.clone_from(&status.commit);
-        snapshot.bundles = objects.bundles.iter().filter_map(|found| found.metadata.name.clone()).collect();
+        snapshot.bundles = objects
+            .bundles
+            .iter()
+            .filter_map(|found| found.metadata.name.clone())
+            .collect();
         snapshot.bundles.sort();
         for cluster in &objects.clusters {
             snapshot.clusters.push(cluster_state(cluster, &objects.deployments));
@@ -117,7 +132,12 @@ fn cluster_state(cluster: &Cluster, deployments: &[BundleDeployment]) -> Cluster
             let (state, message) = deployment_state(deployment);
             let objects = deployment.status.as_ref().map_or(0, |status| status.resources.len());
             let name = deployment.metadata.name.clone().unwrap_or_default();
-            BundleState { name, state, message, objects }
+            BundleState {
+                name,
+                state,
+                message,
+                objects,
+            }
         })
         .collect();
     bundles.sort_by(|a, b| a.name.cmp(&b.name));
@@ -143,7 +163,10 @@ fn problems(objects: &Objects, repository: &[Condition]) -> Vec<String> {
     }
     for bundle in &objects.bundles {
         let name = bundle.metadata.name.as_deref().unwrap_or_default();
-        let ready = bundle.status.as_ref().and_then(|status| condition(&status.conditions, "Ready"));
+        let ready = bundle
+            .status
+            .as_ref()
+            .and_then(|status| condition(&status.conditions, "Ready"));
         if let Some(ready) = ready
             && ready.reason == "Error"
         {
@@ -153,7 +176,14 @@ fn problems(objects: &Objects, repository: &[Condition]) -> Vec<String> {
     for deployment in &objects.deployments {
         let (state, message) = deployment_state(deployment);
         if state == "ErrApplied" || state == "Modified" || (state == "NotReady" && message.contains("error")) {
-            let label = |key: &str| deployment.metadata.labels.as_ref().and_then(|labels| labels.get(key)).cloned();
+            let label = |key: &str| {
+                deployment
+                    .metadata
+                    .labels
+                    .as_ref()
+                    .and_then(|labels| labels.get(key))
+                    .cloned()
+            };
             let cluster = label("fleet.cattle.io/cluster").unwrap_or_default();
             let name = deployment.metadata.name.as_deref().unwrap_or_default();
             found.push(format!("bundle {name} on cluster {cluster}: {state}: {message}"));
@@ -168,7 +198,10 @@ fn problems(objects: &Objects, repository: &[Condition]) -> Vec<String> {
 fn waiting(objects: &Objects, snapshot: &Snapshot, expected: usize) -> Option<String> {
     let registered = snapshot.clusters.iter().filter(|cluster| cluster.registered).count();
     if objects.clusters.len() < expected {
-        return Some(format!("waiting for clusters to register ({} of {expected})", objects.clusters.len()));
+        return Some(format!(
+            "waiting for clusters to register ({} of {expected})",
+            objects.clusters.len()
+        ));
     }
     let Some(git_repo) = &objects.git_repo else {
         return Some("waiting for the repository to be followed".to_owned());
@@ -186,7 +219,11 @@ fn waiting(objects: &Objects, snapshot: &Snapshot, expected: usize) -> Option<St
     for bundle in &objects.bundles {
         let name = bundle.metadata.name.as_deref().unwrap_or_default();
         let status = bundle.status.clone().unwrap_or_default();
-        if bundle.metadata.generation.is_some_and(|generation| generation != status.observed_generation) {
+        if bundle
+            .metadata
+            .generation
+            .is_some_and(|generation| generation != status.observed_generation)
+        {
             return Some(format!("bundle {name} is being planned"));
         }
         if status.summary.desired_ready == 0 {
@@ -195,7 +232,11 @@ fn waiting(objects: &Objects, snapshot: &Snapshot, expected: usize) -> Option<St
     }
     let deployments: Vec<&BundleState> = snapshot.clusters.iter().flat_map(|cluster| &cluster.bundles).collect();
     let ready = deployments.iter().filter(|bundle| bundle.state == "Ready").count();
-    let wanted: i64 = objects.bundles.iter().filter_map(|bundle| Some(bundle.status.as_ref()?.summary.desired_ready)).sum();
+    let wanted: i64 = objects
+        .bundles
+        .iter()
+        .filter_map(|bundle| Some(bundle.status.as_ref()?.summary.desired_ready))
+        .sum();
     let wanted = usize::try_from(wanted).unwrap_or(0);
     if ready < wanted || deployments.len() != wanted {
         return Some(format!("{ready} of {wanted} deployments are ready"));

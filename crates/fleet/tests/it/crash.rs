@@ -8,8 +8,8 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 use fleet_testkit::{
-    FLEET_NAMESPACE, PATIENCE, Program, Repository, SYSTEM_NAMESPACE, apply, binary, bootstrap_agent, client, eventually,
-    free_address, registration_values,
+    FLEET_NAMESPACE, PATIENCE, Program, Repository, SYSTEM_NAMESPACE, apply, binary, bootstrap_agent, client,
+    eventually, free_address, registration_values,
 };
 use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -32,9 +32,16 @@ struct Manager {
 impl Manager {
     fn start(&self) -> Result<Program> {
         let mut command = Command::new(binary("fleet")?);
-        command.args(["serve", "--allow-file-repositories"]).arg("--data").arg(&self.directory).arg("--listen").arg(self.address.to_string());
+        command
+            .args(["serve", "--allow-file-repositories"])
+            .arg("--data")
+            .arg(&self.directory)
+            .arg("--listen")
+            .arg(self.address.to_string());
         let program = Program::start(command, &self.log)?;
-        program.line("that it is running", PATIENCE, |line| line.contains("the manager is running"))?;
+        program.line("that it is running", PATIENCE, |line| {
+            line.contains("the manager is running")
+        })?;
         Ok(program)
     }
 
@@ -61,19 +68,32 @@ async fn downstream(directory: &Path, name: &str, manager: &Client) -> Result<Do
         "apiVersion": "fleet.cattle.io/v1alpha1", "kind": "Cluster",
         "metadata": {"name": name, "namespace": FLEET_NAMESPACE}, "spec": {"clientID": name},
     });
-    apply(&Api::<fleet_api::Cluster>::namespaced(manager.clone(), FLEET_NAMESPACE), &cluster).await?;
+    apply(
+        &Api::<fleet_api::Cluster>::namespaced(manager.clone(), FLEET_NAMESPACE),
+        &cluster,
+    )
+    .await?;
     bootstrap_agent(&client, name, &registration_values(manager, "test").await?).await?;
     let mut command = Command::new(binary("fleetagent")?);
-    command.args(["--namespace", SYSTEM_NAMESPACE, "--kubeconfig"]).arg(&kubeconfig);
+    command
+        .args(["--namespace", SYSTEM_NAMESPACE, "--kubeconfig"])
+        .arg(&kubeconfig);
     let agent = Program::start(command, &directory.join(format!("{name}-agent.log")))?;
-    Ok(Downstream { _server: server, _agent: agent, client })
+    Ok(Downstream {
+        _server: server,
+        _agent: agent,
+        client,
+    })
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_manager_goes_on_where_it_was() -> Result<()> {
     let keep = tempfile::tempdir()?;
-    let manager =
-        Manager { directory: keep.path().join("manager"), address: free_address()?, log: keep.path().join("manager.log") };
+    let manager = Manager {
+        directory: keep.path().join("manager"),
+        address: free_address()?,
+        log: keep.path().join("manager.log"),
+    };
     let repository = Repository::create(&keep.path().join("repository"))?;
     repository.write("bundles/b0/object.yaml", &object(0, 0))?;
     repository.commit("Start")?;
@@ -90,7 +110,11 @@ async fn a_killed_manager_goes_on_where_it_was() -> Result<()> {
         "spec": {"repo": repository.url(), "branch": "main", "paths": ["bundles/*"], "pollingInterval": "1s",
                  "targets": [{"name": "all", "clusterSelector": {}}]},
     });
-    apply(&Api::<fleet_api::GitRepo>::namespaced(api.clone(), FLEET_NAMESPACE), &git_repo).await?;
+    apply(
+        &Api::<fleet_api::GitRepo>::namespaced(api.clone(), FLEET_NAMESPACE),
+        &git_repo,
+    )
+    .await?;
     wait_ready(&api, 1).await?;
 
     let mut wanted = 1;
@@ -105,14 +129,23 @@ async fn a_killed_manager_goes_on_where_it_was() -> Result<()> {
         program.kill()?;
         program = manager.start()?;
         let api = manager.client().await?;
-        let markers = Api::<ConfigMap>::namespaced(api.clone(), "default").list(&ListParams::default()).await?;
+        let markers = Api::<ConfigMap>::namespaced(api.clone(), "default")
+            .list(&ListParams::default())
+            .await?;
         for name in acknowledged {
-            let there = markers.items.iter().any(|found| found.metadata.name.as_deref() == Some(&name));
+            let there = markers
+                .items
+                .iter()
+                .any(|found| found.metadata.name.as_deref() == Some(&name));
             ensure!(there, "the acknowledged write of {name} is lost");
         }
-        wait_ready(&api, wanted).await.with_context(|| format!("round {round}\n{}", program.log_end()))?;
+        wait_ready(&api, wanted)
+            .await
+            .with_context(|| format!("round {round}\n{}", program.log_end()))?;
         for (name, cluster) in &clusters {
-            deployed_once(&cluster.client, round).await.with_context(|| format!("cluster {name}, round {round}"))?;
+            deployed_once(&cluster.client, round)
+                .await
+                .with_context(|| format!("cluster {name}, round {round}"))?;
         }
     }
     ensure!(program.stop()?.success(), "it ends well when it is told to");
@@ -120,7 +153,9 @@ async fn a_killed_manager_goes_on_where_it_was() -> Result<()> {
 }
 
 fn object(round: usize, index: usize) -> String {
-    format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: object-{round}-{index}, namespace: default}}\ndata: {{round: \"{round}\"}}\n")
+    format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: object-{round}-{index}, namespace: default}}\ndata: {{round: \"{round}\"}}\n"
+    )
 }
 
 /// Writes markers as fast as they are acknowledged until that many new deployments have come by.
@@ -142,7 +177,10 @@ async fn write_until_deployments_are_seen(api: &Client, round: usize, seen: usiz
     loop {
         let name = format!("marker-{round}-{}", acknowledged.len());
         let marker = ConfigMap {
-            metadata: kube::api::ObjectMeta { name: Some(name.clone()), ..Default::default() },
+            metadata: kube::api::ObjectMeta {
+                name: Some(name.clone()),
+                ..Default::default()
+            },
             ..ConfigMap::default()
         };
         tokio::select! {
@@ -163,9 +201,10 @@ async fn wait_ready(api: &Client, bundles: usize) -> Result<()> {
     let wanted = i64::try_from(bundles)? * 2;
     let git_repos = Api::<fleet_api::GitRepo>::namespaced(api.clone(), FLEET_NAMESPACE);
     eventually(&git_repos, "test", "ready everywhere", |found| {
-        found.status.as_ref().is_some_and(|status| {
-            status.base.summary.desired_ready == wanted && status.base.summary.ready == wanted
-        })
+        found
+            .status
+            .as_ref()
+            .is_some_and(|status| status.base.summary.desired_ready == wanted && status.base.summary.ready == wanted)
     })
     .await?;
     Ok(())
@@ -173,7 +212,9 @@ async fn wait_ready(api: &Client, bundles: usize) -> Result<()> {
 
 /// Every release of this round has exactly one revision, and its object was created once.
 async fn deployed_once(cluster: &Client, round: usize) -> Result<()> {
-    let releases = Api::<Secret>::all(cluster.clone()).list(&ListParams::default().labels("owner=helm")).await?;
+    let releases = Api::<Secret>::all(cluster.clone())
+        .list(&ListParams::default().labels("owner=helm"))
+        .await?;
     let prefix = format!("test-bundles-r{round}b");
     let own: Vec<String> = releases
         .items
@@ -182,11 +223,23 @@ async fn deployed_once(cluster: &Client, round: usize) -> Result<()> {
         .filter(|name| name.starts_with(&format!("sh.helm.release.v1.{prefix}")))
         .collect();
     ensure!(own.len() == BUNDLES, "{own:?}");
-    ensure!(own.iter().all(|name| name.ends_with(".v1")), "something was deployed twice: {own:?}");
+    ensure!(
+        own.iter().all(|name| name.ends_with(".v1")),
+        "something was deployed twice: {own:?}"
+    );
     for index in 0..BUNDLES {
         let name = format!("object-{round}-{index}");
-        let object = Api::<ConfigMap>::namespaced(cluster.clone(), "default").get(&name).await?;
-        ensure!(object.data.unwrap_or_default().get("round").is_some_and(|found| *found == round.to_string()), "{name}");
+        let object = Api::<ConfigMap>::namespaced(cluster.clone(), "default")
+            .get(&name)
+            .await?;
+        ensure!(
+            object
+                .data
+                .unwrap_or_default()
+                .get("round")
+                .is_some_and(|found| *found == round.to_string()),
+            "{name}"
+        );
     }
     Ok(())
 }
