@@ -19,7 +19,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("apiserver", &["goyaml", "kubeschema"]),
     ("controlplane", &[]),
     ("fleet-api", &["goyaml"]),
-    ("fleet-source", &["fleet-api", "goyaml", "helm", "kustomize"]),
+    ("fleet-source", &["fleet-api", "goyaml", "gotemplate"]),
     ("fleet-plan", &["fleet-api", "goyaml", "gotemplate", "kubeschema"]),
     (
         "fleet-deploy",
@@ -30,12 +30,23 @@ const EDGES: &[(&str, &[&str])] = &[
         "fleet-manager",
         &["fleet-api", "fleet-plan", "fleet-source", "fleet-runtime", "goyaml"],
     ),
-    ("fleet-agent", &["fleet-api", "fleet-deploy", "fleet-runtime", "goyaml"]),
+    (
+        "fleet-agent",
+        &[
+            "fleet-api",
+            "fleet-deploy",
+            "fleet-runtime",
+            "goyaml",
+            "helm",
+            "kubeschema",
+        ],
+    ),
     (
         "fleet",
         &[
             "apiserver",
             "goyaml",
+            "helm",
             "fleet-api",
             "fleet-source",
             "fleet-plan",
@@ -45,10 +56,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "fleet-agent",
         ],
     ),
-    (
-        "fleet-testkit",
-        &["apiserver", "controlplane", "fleet-api", "fleet-manager", "fleet-agent"],
-    ),
+    ("fleet-testkit", &["goyaml", "fleet-api"]),
     ("xtask", &["controlplane", "kubeschema", "fleet-api"]),
 ];
 

@@ -118,6 +118,10 @@ async fn a_killed_manager_goes_on_where_it_was() -> Result<()> {
     wait_ready(&api, 1).await?;
 
     let mut wanted = 1;
+    let mut before: BTreeMap<&str, BTreeMap<String, String>> = BTreeMap::new();
+    for (name, cluster) in &clusters {
+        before.insert(*name, uids(&cluster.client).await?);
+    }
     for (round, seen) in SEEDS.into_iter().enumerate() {
         let round = round + 1;
         for index in 0..BUNDLES {
@@ -242,4 +246,13 @@ async fn deployed_once(cluster: &Client, round: usize) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// The objects deployed so far, by name, with their uids.
+async fn uids(cluster: &Client) -> Result<BTreeMap<String, String>> {
+    let objects = Api::<ConfigMap>::namespaced(cluster.clone(), "default")
+        .list(&ListParams::default())
+        .await?;
+    let uid = |object: ConfigMap| Some((object.metadata.name?, object.metadata.uid?));
+    Ok(objects.items.into_iter().filter_map(uid).collect())
 }
