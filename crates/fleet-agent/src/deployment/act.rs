@@ -65,6 +65,8 @@ struct Pass<'a> {
     cx: &'a Context,
     facts: Facts,
     done: Done,
+    /// A new revision was made: what the status says of the one before is history.
+    deployed: bool,
 }
 
 pub(super) async fn act(deployment: &BundleDeployment, facts: Facts, cx: &Context) -> Done {
@@ -79,6 +81,7 @@ pub(super) async fn act(deployment: &BundleDeployment, facts: Facts, cx: &Contex
         cx,
         facts,
         done,
+        deployed: false,
     };
     if pass.bring().await {
         pass.look().await;
@@ -141,6 +144,7 @@ impl Pass<'_> {
         };
         match self.deploy(cluster).await {
             Ok(release) => {
+                self.deployed = true;
                 self.done.status.release = ReleaseId::of(&release);
                 self.done
                     .status
@@ -259,7 +263,7 @@ impl Pass<'_> {
             self.watch(&seen).await;
             return;
         }
-        if self.is_overwritten() {
+        if !self.deployed && self.is_overwritten() {
             self.reinstall(&release).await;
             return;
         }
