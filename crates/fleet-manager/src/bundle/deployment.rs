@@ -57,21 +57,40 @@ async fn complete(known: &BundleDeployment, plan: &DeploymentPlan, cx: &Context)
         .into_iter()
         .map(|(key, bytes)| (key, bytes.0))
         .collect();
+    let of = |key: &str| data.get(key).map(Vec::as_slice).unwrap_or_default();
+    if values::deployment_hash(of(values::DEPLOYMENT_KEY), of(values::STAGED_KEY)) != known.spec.values_hash {
+        return recovered(current, plan);
+    }
     for (options, key) in [
         (&mut current.spec.options, values::DEPLOYMENT_KEY),
         (&mut current.spec.staged_options, values::STAGED_KEY),
     ] {
         if let Some(options) = options {
-            values::restore(options, &data, key).map_err(|error| {
-                Error::new(
-                    "read",
-                    format!("values of '{}'", name(known)),
-                    fleet_runtime::chain(&error),
-                )
-            })?;
+            values::restore(options, &data, key).map_err(|error| lost(known, &fleet_runtime::chain(&error)))?;
         }
     }
     Ok(current)
+}
+
+/// The secret is lost or was changed. Equal ids mean equal options, so that the plan's values are
+/// those of the release too; otherwise nobody knows what was released, and nothing is written.
+fn recovered(mut current: BundleDeployment, plan: &DeploymentPlan) -> Result<BundleDeployment, Error> {
+    match &plan.staged {
+        Some((options, id)) if current.spec.deployment_id == **id => {
+            current.spec.options = Some((**options).clone());
+            // Makes the secret be written again.
+            current.spec.values_hash = String::new();
+            Ok(current)
+        }
+        _ => Err(lost(
+            &current,
+            "the secret with the values of the running release is missing or was changed",
+        )),
+    }
+}
+
+fn lost(deployment: &BundleDeployment, why: &str) -> Error {
+    Error::new("read", format!("values of {}", write::describe(deployment)), why)
 }
 
 async fn create(wanted: &BundleDeployment, cx: &Context) -> Result<BundleDeployment, Error> {
