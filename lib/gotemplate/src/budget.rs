@@ -89,12 +89,11 @@ thread_local! {
 /// Remembers that `map` may have become part of a cycle.
 pub(crate) fn note_cycle_risk(map: &Map) {
     SUSPECTS.with(|suspects| {
-        if let Ok(mut suspects) = suspects.try_borrow_mut() {
-            if let Some(list) = suspects.as_mut() {
-                if list.last().is_none_or(|last| !last.is(map)) {
-                    list.push(map.clone());
-                }
-            }
+        if let Ok(mut suspects) = suspects.try_borrow_mut()
+            && let Some(list) = suspects.as_mut()
+            && list.last().is_none_or(|last| !last.is(map))
+        {
+            list.push(map.clone());
         }
     });
 }

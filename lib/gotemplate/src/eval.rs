@@ -136,15 +136,15 @@ impl Machine<'_> {
         };
         let mut receiver = receiver;
         for name in path {
-            receiver = self.field(dot, receiver, expr, name, (&[], None))?;
+            receiver = self.field(dot, &receiver, expr, name, (&[], None))?;
         }
-        self.field(dot, receiver, expr, name, (args, last))
+        self.field(dot, &receiver, expr, name, (args, last))
     }
 
     fn field(
         &mut self,
         dot: &Slot,
-        receiver: Slot,
+        receiver: &Slot,
         expr: &Rc<Expr>,
         name: &Rc<str>,
         (args, last): (&[Rc<Expr>], Option<Value>),
@@ -243,15 +243,14 @@ impl Machine<'_> {
         self.charge(values.iter().map(cost).sum())?;
         let before = self.standing();
         self.stand(at.clone());
-        if name == "call" {
-            if let Some(other) = values
+        if name == "call"
+            && let Some(other) = values
                 .first()
                 .filter(|value| !matches!(value, Value::Object(_)) && !value.is_nil())
-            {
-                let shown = args.first().map(ToString::to_string).unwrap_or_default();
-                let message = format!("non-function {shown} of type {}", other.type_name());
-                return Err(self.call_failed(name, Failure::new(message)));
-            }
+        {
+            let shown = args.first().map(ToString::to_string).unwrap_or_default();
+            let message = format!("non-function {shown} of type {}", other.type_name());
+            return Err(self.call_failed(name, Failure::new(message)));
         }
         let result = match &function.body {
             Body::Native(native) => native(self, &values),
@@ -358,7 +357,7 @@ impl Machine<'_> {
 
     fn literal(&mut self, param: Param, expr: &Rc<Expr>) -> Step<Value> {
         let wanted = match (param, &expr.kind) {
-            (Param::Any | Param::Raw, ExprKind::Bool(value)) | (Param::Bool, ExprKind::Bool(value)) => {
+            (Param::Any | Param::Raw | Param::Bool, ExprKind::Bool(value)) => {
                 return Ok(Value::Bool(*value));
             }
             (Param::Any | Param::Raw | Param::Str, ExprKind::Str { value, .. }) => {

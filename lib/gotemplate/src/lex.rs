@@ -219,10 +219,11 @@ impl<'t> Lexer<'t> {
     fn right_delim(&self) -> Option<(usize, bool)> {
         let rest = self.rest();
         let mut chars = rest.chars();
-        if chars.next().is_some_and(|first| SPACES.contains(&first)) && rest[1..].starts_with('-') {
-            if rest[2..].starts_with(self.delims.right.as_str()) {
-                return Some((2 + self.delims.right.len(), true));
-            }
+        if chars.next().is_some_and(|first| SPACES.contains(&first))
+            && rest[1..].starts_with('-')
+            && rest[2..].starts_with(self.delims.right.as_str())
+        {
+            return Some((2 + self.delims.right.len(), true));
         }
         rest.starts_with(self.delims.right.as_str())
             .then_some((self.delims.right.len(), false))

@@ -386,14 +386,14 @@ impl<'a> Machine<'a> {
     }
 
     fn print(&mut self, value: &Value) -> Result<(), Box<Error>> {
-        if let Value::Object(object) = value {
-            if object.kind() == Kind::Func {
-                return Err(self.fail(format!(
-                    "can't print {} of type {}",
-                    print::shown(value),
-                    object.type_name()
-                )));
-            }
+        if let Value::Object(object) = value
+            && object.kind() == Kind::Func
+        {
+            return Err(self.fail(format!(
+                "can't print {} of type {}",
+                print::shown(value),
+                object.type_name()
+            )));
         }
         if let Value::Str(text) = value {
             return self.write(text);
@@ -500,15 +500,15 @@ impl<'a> Machine<'a> {
             } else if names == 2 && lone_index {
                 return Err(self.fail("can't use 2 variables to range over an integer").into());
             } else {
-                if names >= 1 {
-                    if let Some(last) = self.variables.get_mut(scope - 1) {
-                        last.1 = slot.clone();
-                    }
+                if names >= 1
+                    && let Some(last) = self.variables.get_mut(scope - 1)
+                {
+                    last.1 = slot.clone();
                 }
-                if names == 2 {
-                    if let Some(first) = self.variables.get_mut(scope - 2) {
-                        first.1 = key.into();
-                    }
+                if names == 2
+                    && let Some(first) = self.variables.get_mut(scope - 2)
+                {
+                    first.1 = key.into();
                 }
             }
             let result = self.list(&slot, &branch.body);

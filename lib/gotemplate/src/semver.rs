@@ -42,14 +42,12 @@ impl Version {
     pub fn parse(text: &str) -> Result<Self, Error> {
         let (numbers, pre, metadata) = split(text).ok_or(Error::ParseVersion)?;
         let mut parts = [0u64; 3];
-        let mut count = 0;
-        for number in numbers.split('.') {
+        for (count, number) in numbers.split('.').enumerate() {
             let slot = parts.get_mut(count).ok_or(Error::ParseVersion)?;
             if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
                 return Err(Error::ParseVersion);
             }
             *slot = number.parse().map_err(|_| Error::ParseVersion)?;
-            count += 1;
         }
         let well_formed = |text: &str, numeric: bool| {
             text.split('.').all(|part| {

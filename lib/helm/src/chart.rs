@@ -303,10 +303,12 @@ fn load(files: &BTreeMap<String, Vec<u8>>, depth: usize) -> Result<Chart, Error>
     if depth > MAX_NESTING {
         return Err(Error::Nest);
     }
-    let mut chart = Chart::default();
-    chart.metadata = match files.get("Chart.yaml") {
-        Some(data) => parsed("Chart.yaml", data)?,
-        None => return Err(Error::FindMetadata),
+    let mut chart = Chart {
+        metadata: match files.get("Chart.yaml") {
+            Some(data) => parsed("Chart.yaml", data)?,
+            None => return Err(Error::FindMetadata),
+        },
+        ..Chart::default()
     };
     if chart.metadata.api_version.is_empty() {
         chart.metadata.api_version = "v1".into();

@@ -20,8 +20,6 @@ mod function;
 pub mod render;
 mod toml;
 
-pub mod hook;
-
 pub mod release;
 
 pub mod order;

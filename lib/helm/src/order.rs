@@ -87,7 +87,7 @@ mod tests {
             "Namespace",
             "ValidatingWebhookConfiguration",
         ];
-        kinds.sort_by(|a, b| install(a).cmp(&install(b)));
+        kinds.sort_by_key(|a| install(a));
         assert_eq!(
             kinds,
             [
@@ -99,7 +99,7 @@ mod tests {
                 "Widget"
             ]
         );
-        kinds.sort_by(|a, b| uninstall(a).cmp(&uninstall(b)));
+        kinds.sort_by_key(|a| uninstall(a));
         assert_eq!(
             kinds,
             [

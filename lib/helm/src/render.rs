@@ -41,7 +41,7 @@ pub enum Error {
         /// What Helm prints.
         message: String,
         /// The structure behind it.
-        source: gotemplate::Error,
+        source: Box<gotemplate::Error>,
     },
 }
 
@@ -139,7 +139,7 @@ pub fn render(
         Err(source) => {
             return Err(Error::Execute {
                 message: source.to_string(),
-                source,
+                source: Box::new(source),
             });
         }
     };
@@ -263,7 +263,7 @@ fn scope<'j>(
 fn failed(source: gotemplate::Error, path: &str) -> Error {
     Error::Execute {
         message: message(&source, path),
-        source,
+        source: Box::new(source),
     }
 }
 

@@ -35,10 +35,10 @@ pub fn check(chart: &Chart, values: &Values) -> Result<(), Error> {
 }
 
 fn collect(chart: &Chart, values: &Values, report: &mut String) {
-    if let Some(schema) = &chart.schema {
-        if let Err(problems) = check_one(schema, values) {
-            let _ = write!(report, "{}:\n{problems}", chart.name());
-        }
+    if let Some(schema) = &chart.schema
+        && let Err(problems) = check_one(schema, values)
+    {
+        let _ = write!(report, "{}:\n{problems}", chart.name());
     }
     for child in &chart.dependencies {
         let empty = Values::new();

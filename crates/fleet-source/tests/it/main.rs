@@ -1,6 +1,8 @@
 //! Git work through its public surface: in this process against a real repository, and the
 //! protocol with a child process played by small scripts.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

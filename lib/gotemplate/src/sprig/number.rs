@@ -45,7 +45,7 @@ fn parse_float(text: &str) -> Option<f64> {
 
 /// Go converts a float that does not fit to the smallest number on amd64.
 fn truncated(number: f64) -> i64 {
-    if number.is_nan() || number.abs() >= 9.223_372_036_854_775_8e18 {
+    if number.is_nan() || number.abs() >= 9_223_372_036_854_775_808.0 {
         i64::MIN
     } else {
         number as i64

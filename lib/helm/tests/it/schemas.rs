@@ -7,7 +7,7 @@ use helm::schema;
 use serde_json::Value;
 
 /// Raise it when more answers agree; never lower it.
-const AGREE: usize = 40;
+const AGREE: usize = 41;
 
 const HEAD: &str = "values don't meet the specifications of the schema(s) in the following chart(s):\n";
 

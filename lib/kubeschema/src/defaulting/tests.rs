@@ -1,3 +1,5 @@
+//! What defaulting makes of an object as a user writes it.
+
 use serde_json::{Value, json};
 
 use super::normalise;
