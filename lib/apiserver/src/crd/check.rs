@@ -320,6 +320,7 @@ fn combinations(node: &Node, value: &Value, path: &str, errors: &mut Vec<FieldEr
 mod tests {
     use super::*;
 
+    #[expect(clippy::needless_pass_by_value, reason = "fixtures read better by value")]
     fn problems(schema: Value, object: Value, old: Option<Value>) -> Vec<(String, &'static str, String)> {
         validate(&Node::read(&schema), &object, old.as_ref())
             .into_iter()
@@ -327,6 +328,7 @@ mod tests {
             .collect()
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "fixtures read better by value")]
     fn of_spec(spec: Value) -> Value {
         json!({"type": "object", "properties": {"spec": {"type": "object", "properties": spec}}})
     }

@@ -211,11 +211,11 @@ fn structural(schema: &Value, path: &str, place: Place, errors: &mut Vec<FieldEr
         let why = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
         errors.push(FieldError::forbidden(format!("{path}.uniqueItems"), why));
     }
-    if let Some(pattern) = schema["pattern"].as_str() {
-        if let Err(error) = regex::Regex::new(pattern) {
-            let why = format!("must be a valid regular expression, but isn't: {error}");
-            errors.push(FieldError::invalid(format!("{path}.pattern"), pattern, why));
-        }
+    if let Some(pattern) = schema["pattern"].as_str()
+        && let Err(error) = regex::Regex::new(pattern)
+    {
+        let why = format!("must be a valid regular expression, but isn't: {error}");
+        errors.push(FieldError::invalid(format!("{path}.pattern"), pattern, why));
     }
     rules(schema, path, errors);
     lists(schema, path, errors);

@@ -43,7 +43,11 @@ impl Rules {
     pub(super) fn check(&self, value: &Value, old: Option<&Value>, path: &str, errors: &mut Vec<FieldError>) {
         let compiled = if old.is_some() { &self.updating } else { &self.creating };
         let found = VALIDATOR.with(|validator| validator.validate_compiled(compiled, value, old));
-        for error in found.err().map(|errors| errors.into_vec()).unwrap_or_default() {
+        for error in found
+            .err()
+            .map(kube_cel::ValidationErrors::into_vec)
+            .unwrap_or_default()
+        {
             let field = error.field_path.trim_start_matches('.');
             let place = match (path.is_empty(), field.is_empty()) {
                 (true, true) => "<nil>".to_owned(),

@@ -64,10 +64,8 @@ pub(super) fn secret(object: &Value, old: Option<&Value>, errors: &mut Vec<Field
             require("username");
             require("password");
         }
-        Some("kubernetes.io/ssh-auth") => {
-            if object["data"]["ssh-privatekey"].as_str().is_none_or(str::is_empty) {
-                errors.push(FieldError::required("data[ssh-privatekey]", ""));
-            }
+        Some("kubernetes.io/ssh-auth") if object["data"]["ssh-privatekey"].as_str().is_none_or(str::is_empty) => {
+            errors.push(FieldError::required("data[ssh-privatekey]", ""));
         }
         Some("kubernetes.io/tls") => {
             require("tls.crt");

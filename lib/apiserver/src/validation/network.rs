@@ -159,7 +159,7 @@ fn backend(backend: &Value, path: &str, errors: &mut Vec<FieldError>) {
         }
         ("", _) => {}
         (_, number) if number != 0 => {
-            errors.push(FieldError::invalid(path, "", "cannot set both port name & port number"))
+            errors.push(FieldError::invalid(path, "", "cannot set both port name & port number"));
         }
         (given, _) => {
             let place = field::child(&place, "name");

@@ -10,14 +10,14 @@ use super::metadata;
 /// A Pod; most of its spec may not change.
 pub(super) fn check(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
     spec(&object["spec"], "spec", errors);
-    if let Some(old) = old {
-        if fixed(&old["spec"]) != fixed(&object["spec"]) {
-            let why = "pod updates may not change fields other than `spec.containers[*].image`,\
+    if let Some(old) = old
+        && fixed(&old["spec"]) != fixed(&object["spec"])
+    {
+        let why = "pod updates may not change fields other than `spec.containers[*].image`,\
                        `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions \
                        to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it \
                        was previously negative)";
-            errors.push(FieldError::forbidden("spec", why));
-        }
+        errors.push(FieldError::forbidden("spec", why));
     }
 }
 
@@ -264,11 +264,11 @@ fn resources(resources: &Value, path: &str, errors: &mut Vec<FieldError>) {
                 ));
             }
             let limit = &resources["limits"][name.as_str()];
-            if let ("requests", Some(request), Some(limit)) = (part, amount(value), amount(limit)) {
-                if request > limit {
-                    let why = format!("must be less than or equal to {name} limit of {limit}");
-                    errors.push(FieldError::invalid(field::child(path, part), value.clone(), why));
-                }
+            if let ("requests", Some(request), Some(limit)) = (part, amount(value), amount(limit))
+                && request > limit
+            {
+                let why = format!("must be less than or equal to {name} limit of {limit}");
+                errors.push(FieldError::invalid(field::child(path, part), value.clone(), why));
             }
         }
     }

@@ -94,12 +94,12 @@ pub(super) fn limits(object: &Value, errors: &mut Vec<FieldError>) {
         let path = field::index("spec.limits", position);
         let amount = |part: &str, name: &str| limit[part][name].as_str().and_then(|text| Quantity::parse(text).ok());
         let mut compare = |part: &str, name: &str, low: (&str, &str), high: (&str, &str)| {
-            if let (Some(small), Some(large)) = (amount(low.0, name), amount(high.0, name)) {
-                if small > large {
-                    let why = format!("{} value {small} is greater than {} value {large}", low.1, high.1);
-                    let place = field::key(&field::child(&path, part), name);
-                    errors.push(FieldError::invalid(place, limit[part][name].clone(), why));
-                }
+            if let (Some(small), Some(large)) = (amount(low.0, name), amount(high.0, name))
+                && small > large
+            {
+                let why = format!("{} value {small} is greater than {} value {large}", low.1, high.1);
+                let place = field::key(&field::child(&path, part), name);
+                errors.push(FieldError::invalid(place, limit[part][name].clone(), why));
             }
         };
         let names = ["min", "max", "default", "defaultRequest"]
