@@ -251,3 +251,68 @@ fn waiting(objects: &Objects, snapshot: &Snapshot, expected: usize) -> Option<St
 pub(crate) fn short(commit: &str) -> &str {
     commit.get(..8).unwrap_or(commit)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
+        serde_json::from_value(value).unwrap()
+    }
+
+    /// One cluster, one bundle, deployed as `status` says.
+    fn objects(deployment_status: Value) -> Objects {
+        let metadata = json!({"name": "web", "generation": 1});
+        Objects {
+            git_repo: Some(read(
+                json!({"metadata": {"name": "demo"}, "status": {"commit": "abc", "gitJobStatus": "Current"}}),
+            )),
+            bundles: vec![read(json!({"metadata": metadata, "status": {
+                "observedGeneration": 1, "summary": {"ready": 0, "desiredReady": 1}}}))],
+            deployments: vec![read(json!({
+                "metadata": {"name": "web", "namespace": "cluster-dev", "labels": {"fleet.cattle.io/cluster": "dev"}},
+                "spec": {"deploymentID": "a:1", "stagedDeploymentID": "a:1"}, "status": deployment_status}))],
+            clusters: vec![read(json!({"metadata": {"name": "dev"}, "status": {
+                "namespace": "cluster-dev", "agent": {"lastSeen": "2026-01-01T00:00:00Z"}}}))],
+        }
+    }
+
+    #[test]
+    fn everything_is_ready_when_every_wanted_deployment_is() {
+        let applied = json!({"appliedDeploymentID": "a:1", "ready": true, "nonModified": true,
+            "resources": [{"kind": "ConfigMap", "name": "a"}]});
+        let snapshot = Snapshot::of(&objects(applied), 1);
+        assert!(snapshot.ready, "{}", snapshot.message);
+        assert_eq!(snapshot.clusters[0].bundles[0].objects, 1);
+    }
+
+    #[test]
+    fn a_deployment_that_waits_is_waited_for() {
+        let snapshot = Snapshot::of(&objects(json!({})), 1);
+        assert_eq!(
+            (snapshot.ready, snapshot.message.as_str()),
+            (false, "0 of 1 deployments are ready")
+        );
+        assert!(snapshot.problems.is_empty());
+    }
+
+    #[test]
+    fn a_failure_names_bundle_cluster_and_reason() {
+        let failed = json!({"conditions": [{"type": "Deployed", "status": "False", "message": "a.yaml:3: no"}]});
+        let snapshot = Snapshot::of(&objects(failed), 1);
+        assert_eq!(
+            snapshot.problems,
+            ["bundle web on cluster dev: ErrApplied: a.yaml:3: no"]
+        );
+        assert!(!snapshot.ready);
+    }
+
+    #[test]
+    fn clusters_that_are_missing_are_waited_for_first() {
+        let applied = json!({"appliedDeploymentID": "a:1", "ready": true, "nonModified": true});
+        let snapshot = Snapshot::of(&objects(applied), 2);
+        assert_eq!(snapshot.message, "waiting for clusters to register (1 of 2)");
+    }
+}

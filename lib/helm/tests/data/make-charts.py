@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Remakes charts.json: what Helm itself renders from each case of charts-input.json (files of a chart, values).
 
-    python make-charts.py          (needs the PyPI package helm-python-sdk==0.2.2: the Helm SDK in process)
+    python make-charts.py          (needs the Python package helm-python-sdk==0.2.2: the Helm SDK in process)
 """
 import base64, io, json, os, shutil, tarfile, tempfile
 import helm_python as helm

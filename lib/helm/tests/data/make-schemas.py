@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Remakes schemas.json: what Helm says of values that a schema refuses (null: it accepts them).
 
-    python make-schemas.py          (needs the PyPI package helm-python-sdk==0.2.2: the Helm SDK in process)
+    python make-schemas.py          (needs the Python package helm-python-sdk==0.2.2: the Helm SDK in process)
 """
 import json, os, shutil, tempfile
 import helm_python as helm

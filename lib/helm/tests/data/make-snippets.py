@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Remakes snippets.json: what Helm itself answers to each template snippet of snippets.txt.
 
-    python make-snippets.py          (needs the PyPI package helm-python-sdk==0.2.2: the Helm SDK in process)
+    python make-snippets.py          (needs the Python package helm-python-sdk==0.2.2: the Helm SDK in process)
 
 snippets.txt: one snippet per line; `\n` stands for a line break. The values are in VALUES, the chart in CHART.
 """
