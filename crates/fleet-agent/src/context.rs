@@ -11,6 +11,7 @@ use fleet_runtime::{Mirror, Queue};
 use jiff::Timestamp;
 use tokio::sync::Notify;
 
+use crate::patience::Patience;
 use crate::settings::Settings;
 use crate::upstream::Upstream;
 use crate::watch::Watches;
@@ -27,6 +28,7 @@ pub(crate) struct Context {
     pub(crate) queue: Queue<String>,
     pub(crate) watches: Watches,
     pub(crate) contents: Contents,
+    pub(crate) patience: Patience,
     /// Something may have been left behind: the collector should look.
     pub(crate) litter: Arc<Notify>,
 }

@@ -10,6 +10,7 @@ mod upstream;
 
 mod context;
 mod deployment;
+mod patience;
 mod watch;
 
 mod checkin;
@@ -27,6 +28,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::context::{Contents, Context};
+use crate::patience::Patience;
 pub use crate::settings::Settings;
 use crate::watch::Watches;
 
@@ -68,6 +70,7 @@ pub async fn run(local: kube::Client, settings: Settings, shutdown: Cancellation
         queue,
         watches,
         contents: Contents::default(),
+        patience: Patience::default(),
         litter: Arc::new(Notify::new()),
         settings: settings.clone(),
     });

@@ -136,8 +136,11 @@ impl Pass<'_> {
             if self.facts.release.is_some() {
                 return self.label_namespace().await;
             }
-            // It ended in an error that only a change of the deployment clears.
-            return false;
+            // It ended in an error that is most likely still there.
+            if let Some(left) = self.time_to_next_try() {
+                self.done.again = Some(left);
+                return false;
+            }
         }
         let Some(cluster) = self.facts.cluster.clone() else {
             return false;
@@ -145,6 +148,7 @@ impl Pass<'_> {
         match self.deploy(cluster).await {
             Ok(release) => {
                 self.deployed = true;
+                self.cx.patience.deployed(self.name());
                 self.done.status.release = ReleaseId::of(&release);
                 self.done
                     .status
@@ -201,8 +205,21 @@ impl Pass<'_> {
             .map_err(|error| (chain(&error), error.is_terminal()))
     }
 
-    /// An error that trying again cannot clear: the next change of the deployment does.
+    /// `None` if it is due: the time has come, or something else was in the way since.
+    fn time_to_next_try(&self) -> Option<Duration> {
+        if condition::is_false(&self.done.status.conditions, condition::DEPLOYED) {
+            return None;
+        }
+        let id = &self.deployment.spec.deployment_id;
+        let left = self.cx.patience.left(self.name(), id, self.cx.now());
+        (!left.is_zero()).then_some(left)
+    }
+
+    /// An error that trying again at once cannot clear: a change of the deployment does, or what
+    /// was in the way is found gone some minutes later.
     fn give_up(&mut self, message: &str) {
+        let id = &self.deployment.spec.deployment_id;
+        self.done.again = Some(self.cx.patience.failed(self.name(), id, self.cx.now()));
         let status = &mut self.done.status;
         status.ready = false;
         status.non_modified = true;

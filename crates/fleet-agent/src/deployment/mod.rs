@@ -59,6 +59,7 @@ pub(crate) fn is_at_rest(deployment: &BundleDeployment) -> bool {
 pub(crate) async fn reconcile(name: String, cx: Arc<Context>) -> Result<Action, Error> {
     let Some(deployment) = cx.deployments.find(&cx.upstream.namespace, &name) else {
         cx.watches.clear(&name);
+        cx.patience.forget(&name);
         act::remove(&cx, &name).await?;
         return Ok(Action::AwaitChange);
     };

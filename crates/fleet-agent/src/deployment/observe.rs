@@ -34,7 +34,7 @@ pub(crate) enum Obstacle {
     Dependencies(String),
     /// Anything else.
     Other(String),
-    /// Could not even look; says nothing about the deployment.
+    /// Could not even look, or only just began to wait; says nothing about the deployment.
     Quiet(String),
 }
 
@@ -57,7 +57,7 @@ pub(crate) async fn observe(deployment: &BundleDeployment, cx: &Context) -> Fact
         }
     }
     let applied = status.applied_deployment_id == deployment.spec.deployment_id;
-    // Nothing to look at, although it was applied: it ended in an error that only a change clears.
+    // Nothing to look at, although it was applied: it ended in an error that is tried again slowly.
     let given_up = applied && status.release.is_empty();
     facts.outdated = !(applied && (given_up || facts.release.is_some()));
     facts
@@ -88,11 +88,22 @@ async fn values_secret(
     }
     let name = deployment.metadata.name.as_deref().unwrap_or_default();
     let api: Api<Secret> = Api::namespaced(cx.upstream.client.clone(), &cx.upstream.namespace);
-    let secret = api
-        .get(name)
-        .await
-        .doing("get", || format!("values secret '{}/{name}'", cx.upstream.namespace))
-        .map_err(|error| Obstacle::Quiet(chain(&error)))?;
+    let place = format!("{}/{name}", cx.upstream.namespace);
+    let late = |message: String| {
+        if cx
+            .patience
+            .is_long_for_values(name, &deployment.spec.values_hash, cx.now())
+        {
+            Obstacle::Other(message)
+        } else {
+            Obstacle::Quiet(message)
+        }
+    };
+    let secret = match api.get(name).await.doing("get", || format!("values secret '{place}'")) {
+        Ok(secret) => secret,
+        Err(error) if error.is_not_found() => return Err(late(format!("values secret '{place}' not found"))),
+        Err(error) => return Err(Obstacle::Quiet(chain(&error))),
+    };
     let data: BTreeMap<String, Vec<u8>> = secret
         .data
         .unwrap_or_default()
@@ -102,14 +113,15 @@ async fn values_secret(
     let part = |key: &str| data.get(key).map(Vec::as_slice).unwrap_or_default();
     let hash = values::deployment_hash(part(values::DEPLOYMENT_KEY), part(values::STAGED_KEY));
     if hash != deployment.spec.values_hash {
-        return Err(Obstacle::Quiet(
-            "the values secret does not have the values of this deployment".to_owned(),
-        ));
+        return Err(late(format!(
+            "values secret '{place}' does not have the values of this deployment"
+        )));
     }
+    cx.patience.have_values(name);
     let bytes = part(values::DEPLOYMENT_KEY);
     if !bytes.is_empty() {
         let parsed = serde_json::from_slice(bytes)
-            .map_err(|error| Obstacle::Quiet(format!("values secret '{name}': {error}")))?;
+            .map_err(|error| Obstacle::Other(format!("values secret '{place}': {error}")))?;
         options.helm.get_or_insert_default().values = Some(parsed);
     }
     Ok(())
