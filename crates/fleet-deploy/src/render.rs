@@ -99,10 +99,7 @@ pub async fn render(
     for (key, value) in &assembled.annotations {
         chart.metadata.annotations.insert(key.clone(), value.clone());
     }
-    let mut output = Output {
-        chart: chart.to_json(),
-        ..Output::default()
-    };
+    let mut output = Output::default();
     for (path, text) in chart.crds() {
         let documents = goyaml::parse_documents(&text).map_err(|source| Error::Definition { path, source })?;
         let objects = documents
@@ -132,6 +129,7 @@ pub async fn render(
         .map_err(|error| Error::Ended(error.to_string()))?
         .map_err(Error::Render)?;
     output.notes = rendered.notes;
+    output.chart = rendered.chart;
     output.rendered = rendered
         .manifests
         .into_iter()

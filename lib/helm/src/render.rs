@@ -87,6 +87,8 @@ pub struct Rendered {
     pub manifests: Vec<Manifest>,
     /// The chart's own `NOTES.txt`.
     pub notes: String,
+    /// The chart as the release record keeps it: without dependencies that are switched off, with what they export.
+    pub chart: serde_json::Value,
 }
 
 /// Levels of one template inside itself are counted by the functions; this names the set in their errors.
@@ -151,6 +153,7 @@ pub fn render(
     Ok(Rendered {
         manifests: manifests.map(|(path, text)| Manifest { path, text }).collect(),
         notes,
+        chart: chart.to_json(),
     })
 }
 
