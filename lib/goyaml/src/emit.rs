@@ -369,10 +369,13 @@ fn number_text(n: &Number) -> String {
     if n.is_f64() {
         let value = n.as_f64().unwrap_or_default();
         // JSON spells floats up to 10²¹ without an exponent; those that fit 64 bits are then read as integers.
-        match number::from_f64(value) {
-            Some(Value::Number(whole)) if !whole.is_f64() => whole.to_string(),
-            _ if value == 0.0 => "0".to_owned(),
-            _ => number::format_g(value),
+        let text = number::format_json(value);
+        if value == 0.0 {
+            "0".to_owned()
+        } else if text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok() {
+            text
+        } else {
+            number::format_g(value)
         }
     } else {
         n.to_string()

@@ -14,12 +14,13 @@ use crate::number;
 ///
 /// Assumption: the type is JSON-shaped (map keys are strings or numbers), as every type that has a wire form is.
 pub fn to_string<T: Serialize + ?Sized>(value: &T) -> String {
-    let mut bytes = Vec::with_capacity(128);
-    value
-        .serialize(&mut Serializer::with_formatter(&mut bytes, GoFormatter))
-        .expect("JSON-shaped types encode and a vector takes every byte");
-    // serde_json writes whole characters and the formatter adds ASCII only.
-    String::from_utf8(bytes).unwrap_or_default()
+    write(value, GoFormatter { floats_only: false })
+}
+
+/// [`to_string`] of what `json.Unmarshal` made of the same value in an `interface{}`: every number is a float, so
+/// integers beyond 2⁵³ are rounded.
+pub fn to_string_of_floats<T: Serialize + ?Sized>(value: &T) -> String {
+    write(value, GoFormatter { floats_only: true })
 }
 
 /// What `json.Encoder.Encode` writes: [`to_string`] and a line feed.
@@ -29,9 +30,37 @@ pub fn encode<T: Serialize + ?Sized>(value: &T) -> String {
     text
 }
 
-struct GoFormatter;
+fn write<T: Serialize + ?Sized>(value: &T, formatter: GoFormatter) -> String {
+    let mut bytes = Vec::with_capacity(128);
+    value
+        .serialize(&mut Serializer::with_formatter(&mut bytes, formatter))
+        .expect("JSON-shaped types encode and a vector takes every byte");
+    // serde_json writes whole characters and the formatter adds ASCII only.
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// Largest integer up to which every integer is a float.
+const EXACT: u64 = 1 << 53;
+
+struct GoFormatter {
+    floats_only: bool,
+}
 
 impl Formatter for GoFormatter {
+    fn write_i64<W: io::Write + ?Sized>(&mut self, writer: &mut W, value: i64) -> io::Result<()> {
+        if self.floats_only && value.unsigned_abs() > EXACT {
+            return self.write_f64(writer, value as f64);
+        }
+        write!(writer, "{value}")
+    }
+
+    fn write_u64<W: io::Write + ?Sized>(&mut self, writer: &mut W, value: u64) -> io::Result<()> {
+        if self.floats_only && value > EXACT {
+            return self.write_f64(writer, value as f64);
+        }
+        write!(writer, "{value}")
+    }
+
     fn write_f32<W: io::Write + ?Sized>(&mut self, writer: &mut W, value: f32) -> io::Result<()> {
         self.write_f64(writer, f64::from(value))
     }

@@ -33,22 +33,25 @@ pub fn format_json(value: f64) -> String {
     }
 }
 
-/// A float as the JSON number that a later reader understands best: integral values that fit become integers, so that
-/// `1` and `1.0` are the same value, as they are for a Go program that reads JSON into `interface{}`.
+/// A float as the JSON number that a later reader understands best: integral values within `int64` become integers, so
+/// that `1` and `1.0` are the same value. Large ones are the integer that Go's JSON text of the float shows, not its
+/// exact value: readers see only that text. Beyond `int64` a number stays a float, as for Kubernetes' readers.
 ///
 /// `None` for not-a-number and infinities.
 pub fn from_f64(value: f64) -> Option<Value> {
-    // 2⁶³ and 2⁶⁴ are exact as floats; the casts below are exact inside the ranges.
     if value.fract() == 0.0 && !(value == 0.0 && value.is_sign_negative()) {
-        if (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&value) {
+        if value.abs() <= EXACT {
             return Some(Value::from(value as i64));
         }
-        if (0.0..18_446_744_073_709_551_616.0).contains(&value) {
-            return Some(Value::from(value as u64));
+        if let Ok(whole) = format_json(value).parse::<i64>() {
+            return Some(Value::from(whole));
         }
     }
     Number::from_f64(value).map(Value::Number)
 }
+
+/// 2⁵³: up to here every integer is a float.
+const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// `strconv` decides as if six digits had been asked for when it prints the shortest form.
 const SHORTEST_G_PRECISION: i32 = 6;

@@ -93,6 +93,30 @@ fn json_is_escaped_as_go_escapes_it() {
     assert_eq!(json::encode(&value), format!("{text}\n"));
 }
 
+#[test]
+fn large_integers_are_what_the_text_of_their_float_says() {
+    let text = |yaml: &str| json::to_string(&parse(yaml).unwrap());
+    assert_eq!(text("12345678901234567890"), "12345678901234567000");
+    assert_eq!(text("9223372036854774784"), "9223372036854775000");
+    assert_eq!(text("9223372036854775807"), "9223372036854776000");
+    assert_eq!(text("-9223372036854775808"), "-9223372036854776000");
+    assert_eq!(text("9007199254740993"), "9007199254740992");
+    assert!(parse("9223372036854774784").unwrap().is_i64());
+    assert!(parse("12345678901234567890").unwrap().is_f64());
+    let yaml = to_yaml(&parse("12345678901234567890").unwrap()).unwrap();
+    assert_eq!(yaml, "12345678901234567000\n");
+}
+
+#[test]
+fn exact_integers_are_rounded_only_on_demand() {
+    let value = serde_json::json!([12345678901234567890_u64, 9007199254740993_i64, 1]);
+    assert_eq!(json::to_string(&value), "[12345678901234567890,9007199254740993,1]");
+    assert_eq!(
+        json::to_string_of_floats(&value),
+        "[12345678901234567000,9007199254740992,1]"
+    );
+}
+
 fn any_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

@@ -74,3 +74,25 @@ fn charts_render_as_helm_renders_them() {
     println!("{agree} of {} agree\n{report}", cases.len());
     assert!(agree >= AGREE, "only {agree} of {} agree\n{report}", cases.len());
 }
+
+#[test]
+fn the_recorded_chart_knows_which_dependencies_take_part() {
+    let file = |path: &str, text: &str| (path.to_owned(), text.as_bytes().to_vec());
+    let chart = "apiVersion: v2\nname: top\nversion: 1.0.0\ndependencies:\n- {name: a, version: '*', condition: a.used}\n- {name: b, version: '*', alias: c, condition: c.used}\n- {name: gone, version: '*'}\n";
+    let files = BTreeMap::from([
+        file("Chart.yaml", chart),
+        file("values.yaml", "a: {used: false}\nc: {used: true}\n"),
+        file("charts/a/Chart.yaml", "apiVersion: v2\nname: a\nversion: 1.0.0\n"),
+        file("charts/b/Chart.yaml", "apiVersion: v2\nname: b\nversion: 1.0.0\n"),
+    ]);
+    let chart = Chart::from_files(files).unwrap();
+    let release = ReleaseOptions::default();
+    let values = serde_json::Map::new();
+    let rendered = render(&chart, &values, &release, &Capabilities::default(), None).unwrap();
+    let dependencies = rendered.chart["metadata"]["dependencies"].as_array().unwrap();
+    let found: Vec<_> = dependencies
+        .iter()
+        .map(|dependency| (dependency["name"].as_str().unwrap(), &dependency["enabled"]))
+        .collect();
+    assert_eq!(found, [("c", &Value::Bool(true)), ("gone", &Value::Bool(true))]);
+}
