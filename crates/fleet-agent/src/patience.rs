@@ -17,7 +17,7 @@ const SLOW: Backoff = Backoff {
 };
 
 /// Deployment and values secret are two writes of the manager: for so long one may be ahead.
-const GRACE: Duration = Duration::from_secs(20);
+const GRACE: Duration = Duration::from_secs(40);
 
 struct Tries {
     /// The deployment id that failed; another one begins anew.
@@ -149,9 +149,9 @@ mod tests {
     fn values_may_come_late_but_not_too_late() {
         let patience = Patience::default();
         let long = |hash: &str, second: i64| patience.is_long_for_values("a", hash, at(second));
-        assert_eq!([long("1", 0), long("1", 19), long("1", 20)], [false, false, true]);
-        assert_eq!([long("2", 21), long("2", 41)], [false, true]);
+        assert_eq!([long("1", 0), long("1", 39), long("1", 40)], [false, false, true]);
+        assert_eq!([long("2", 41), long("2", 81)], [false, true]);
         patience.have_values("a");
-        assert!(!long("2", 42));
+        assert!(!long("2", 82));
     }
 }
