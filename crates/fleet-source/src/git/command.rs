@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use tokio::process::Command;
 
 use super::address::{Address, Protocol};
@@ -198,11 +200,15 @@ impl Git {
                 format!("credential.{}.helper", self.address.origin()),
                 HELPER.to_owned(),
             ));
+            // Servers may repeat what they were sent, and git shows what servers say.
+            let header = STANDARD.encode(format!("{username}:{password}"));
             self.secrets.extend(
-                [password.clone(), username.clone()]
+                [password.clone(), username.clone(), STANDARD.encode(&password), header]
                     .into_iter()
                     .filter(|text| text.len() > 3),
             );
+            // The longest first: one may be a part of another.
+            self.secrets.sort_by_key(|text| std::cmp::Reverse(text.len()));
             self.variables.push(("FLEET_GIT_USERNAME".to_owned(), username));
             self.variables.push(("FLEET_GIT_PASSWORD".to_owned(), password));
         }

@@ -1,7 +1,10 @@
-//! Git work through its public surface: in this process against a real repository, and the
-//! protocol with a child process played by small scripts.
+//! Git work through its public surface: in this process against a real repository, the protocol
+//! with a child process played by small scripts, and both ways against a git server over HTTP(S).
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod https;
+mod server;
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
