@@ -63,15 +63,9 @@ impl Planner {
         self.route(dirty, Duration::ZERO);
     }
 
-    /// Takes in a deployment that was just written. Its bundle is looked at again only if it is
-    /// new: the counts of an update were told before it was written, and change with the next
-    /// report of its agent.
-    pub(crate) fn take_deployment(&self, deployment: &BundleDeployment, created: bool) {
-        let mut dirty = self.lock().apply(Event::Deployment(deployment));
-        if !created {
-            dirty.bundles.clear();
-        }
-        self.route(dirty, GATHER);
+    /// Takes in a deployment that was just written, ahead of the watch.
+    pub(crate) fn take_deployment(&self, deployment: &BundleDeployment) {
+        self.apply(Event::Deployment(deployment), GATHER);
     }
 
     /// Forgets a bundle.

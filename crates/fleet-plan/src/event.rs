@@ -72,7 +72,8 @@ pub struct NamespacePolicy {
 /// What has to be looked at again after an event. Sets only grow; merge them with [`Dirty::merge`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dirty {
-    /// Bundles whose plan or status may have changed: ask [`crate::State::desired`].
+    /// Bundles whose plan or status may have changed: ask [`crate::State::desired`]. A deployment that was written as
+    /// planned is no reason: the plan already said what it counts for.
     pub bundles: BTreeSet<BundleKey>,
     /// Clusters whose roll-up may have changed: ask [`crate::State::cluster_rollup`].
     pub clusters: BTreeSet<ClusterKey>,

@@ -204,6 +204,20 @@ impl DeploymentFacts {
         self.applied_id != self.deployment_id || !self.ready
     }
 
+    /// Whether `other` differs in nothing but what a plan writes: labels, what is staged, and the release.
+    pub(crate) fn reports_the_same(&self, other: &Self) -> bool {
+        let rewritten = Self {
+            content: other.content.clone(),
+            marks: other.marks,
+            diff: other.diff,
+            namespace: other.namespace.clone(),
+            staged_id: Arc::clone(&other.staged_id),
+            deployment_id: Arc::clone(&other.deployment_id),
+            ..self.clone()
+        };
+        rewritten == *other
+    }
+
     /// What the agent says, seen as if `id` were the release it should run.
     pub(crate) fn message(&self, id: &str) -> &str {
         let Some(detail) = &self.detail else { return "" };

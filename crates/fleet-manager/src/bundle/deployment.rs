@@ -39,7 +39,7 @@ pub(super) async fn write_one(plan: &DeploymentPlan, parts: &Parts) -> Result<Bu
         }
     };
     let stored = (*mirror.note(stored)).clone();
-    parts.planner.take_deployment(&stored, current.is_none());
+    parts.planner.take_deployment(&stored);
     Ok(stored)
 }
 

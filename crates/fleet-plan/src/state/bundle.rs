@@ -75,6 +75,17 @@ pub(super) struct Seen {
     pub(super) work: Work,
 }
 
+impl Seen {
+    /// Whether a placement that was seen as `old` needs no look after a write: nothing new is to be done, and what it
+    /// counts for is the same, save that it became unavailable by the release it got.
+    fn follows(self, old: Self) -> bool {
+        self.state == old.state
+            && self.done == old.done
+            && (self.unavailable == old.unavailable || (self.unavailable && !self.work.release))
+            && self.work.within(old.work)
+    }
+}
+
 /// What a placement needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Work {
@@ -90,6 +101,14 @@ pub(super) struct Work {
 impl Work {
     pub(super) fn any(self) -> bool {
         self != Self::default()
+    }
+
+    fn within(self, other: Self) -> bool {
+        let implied = |this: bool, that: bool| !this || that;
+        implied(self.create, other.create)
+            && implied(self.write, other.write)
+            && implied(self.release, other.release)
+            && implied(self.diff, other.diff)
     }
 }
 
@@ -318,8 +337,8 @@ impl BundleEntry {
         self.placements.insert(order, placement);
     }
 
-    /// A deployment that names this bundle came, changed or went.
-    pub(super) fn deployment_moved(&mut self, world: &World, key: &DeploymentKey) {
+    /// A deployment that names this bundle came, changed or went. Whether that is more than an expected write.
+    pub(super) fn deployment_moved(&mut self, world: &World, key: &DeploymentKey) -> bool {
         let order = world.homes.get(&key.namespace).map(Order::of);
         let placed = order.filter(|order| {
             key.name == self.key.name && self.placements.get(order).is_some_and(|p| p.home == key.namespace)
@@ -330,11 +349,11 @@ impl BundleEntry {
             } else {
                 self.orphans.remove(key);
             }
-            return;
+            return true;
         };
         let facts = world.deployments.get(key).filter(|facts| facts.bundle == self.key);
         let Some(placement) = self.placements.get(&order) else {
-            return;
+            return true;
         };
         let seen = self.look(placement, facts);
         let old = placement.seen;
@@ -350,6 +369,7 @@ impl BundleEntry {
         if let Some(placement) = self.placements.get_mut(&order) {
             placement.seen = seen;
         }
+        !seen.follows(old)
     }
 
     /// What one cluster should run.

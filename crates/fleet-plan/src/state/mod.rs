@@ -265,12 +265,16 @@ impl State {
             }
         }
         let exists = new.is_some();
+        let written = old.zip(new).is_some_and(|(old, new)| old.reports_the_same(new));
         self.world.deployment_moved(key, old, dirty);
         for bundle in bundles {
-            if let Some(entry) = self.bundles.get_mut(&bundle) {
-                entry.deployment_moved(&self.world, key);
+            let unexpected = match self.bundles.get_mut(&bundle) {
+                Some(entry) => entry.deployment_moved(&self.world, key),
+                None => true,
+            };
+            if unexpected || !written {
+                dirty.bundles.insert(bundle);
             }
-            dirty.bundles.insert(bundle);
         }
         if exists {
             dirty.deployments.insert(key.clone());

@@ -49,6 +49,7 @@ impl BundleEntry {
             deployments,
             left_out,
             created,
+            taken_down,
             unavailable_partitions,
             mut more,
         } = run.work(world);
@@ -71,6 +72,7 @@ impl BundleEntry {
             more = true;
         }
         let budgets = Budgets {
+            taken_down,
             max_unavailable: rules.strategy.max_unavailable(self.placements.len())?,
             max_unavailable_partitions: rules.strategy.max_unavailable_partitions(partitions.len())?,
             unavailable_partitions,
@@ -183,6 +185,7 @@ impl BundleEntry {
 
     fn status(&self, world: &World, budgets: Option<Budgets>, created: usize) -> BundleStatus {
         let Budgets {
+            taken_down,
             max_unavailable,
             max_unavailable_partitions,
             unavailable_partitions,
@@ -190,7 +193,7 @@ impl BundleEntry {
         let summary = self.summary(world, &self.whole);
         let partitions = self.partitions.iter().flatten().filter(|_| budgets.is_some());
         BundleStatus {
-            unavailable: self.whole.unavailable,
+            unavailable: self.whole.unavailable + taken_down,
             unavailable_partitions,
             max_unavailable,
             max_unavailable_partitions,
@@ -209,7 +212,7 @@ impl BundleEntry {
                     name: partition.name.clone(),
                     count: partition.tally.total(),
                     max_unavailable: partition.max_unavailable,
-                    unavailable: partition.undone,
+                    unavailable: partition.unavailable,
                 })
                 .collect(),
             oci_reference: String::new(),
@@ -244,6 +247,7 @@ fn pending(name: String) -> fleet_api::NonReadyResource {
 
 #[derive(Clone, Copy, Default)]
 struct Budgets {
+    taken_down: i64,
     max_unavailable: i64,
     max_unavailable_partitions: i64,
     unavailable_partitions: i64,
@@ -261,6 +265,8 @@ struct Outcome {
     deployments: Vec<DeploymentPlan>,
     left_out: BTreeMap<Reason, Waiting>,
     created: usize,
+    /// Available deployments that get a new release.
+    taken_down: i64,
     unavailable_partitions: i64,
     more: bool,
 }
@@ -308,6 +314,7 @@ impl<'a> Run<'a> {
                 deployments: Vec::new(),
                 left_out: BTreeMap::new(),
                 created: 0,
+                taken_down: 0,
                 unavailable_partitions: 0,
                 more: false,
             },
@@ -417,6 +424,7 @@ impl<'a> Run<'a> {
                 None => {
                     if !placement.seen.unavailable {
                         self.unavailable += 1;
+                        self.outcome.taken_down += 1;
                         *unavailable += 1;
                     }
                     Release::Staged

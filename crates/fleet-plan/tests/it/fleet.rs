@@ -72,7 +72,8 @@ impl Fleet {
     }
 
     /// Writes what a plan wants, as the manager would.
-    pub(crate) fn carry_out(&mut self, plan: &Plan) {
+    pub(crate) fn carry_out(&mut self, plan: &Plan) -> Dirty {
+        let mut dirty = Dirty::default();
         for planned in &plan.deployments {
             let current = self.deployments.get(&planned.key);
             assert_eq!(planned.create, current.is_none(), "{planned:?}");
@@ -84,19 +85,20 @@ impl Fleet {
                 .metadata
                 .uid
                 .get_or_insert_with(|| format!("uid-{}", planned.key));
-            self.state.apply(Event::Deployment(&object));
+            dirty.merge(self.state.apply(Event::Deployment(&object)));
             self.deployments.insert(planned.key.clone(), object);
         }
         for key in &plan.delete {
             self.deployments.remove(key);
-            self.state.apply(Event::DeploymentDeleted(key));
+            dirty.merge(self.state.apply(Event::DeploymentDeleted(key)));
         }
+        dirty
     }
 
     /// The agent of one cluster applies what it is told.
-    pub(crate) fn report(&mut self, key: &DeploymentKey) {
+    pub(crate) fn report(&mut self, key: &DeploymentKey) -> Dirty {
         let Some(deployment) = self.deployments.get_mut(key) else {
-            return;
+            return Dirty::default();
         };
         deployment.status = Some(BundleDeploymentStatus {
             applied_deployment_id: deployment.spec.deployment_id.clone(),
@@ -104,7 +106,14 @@ impl Fleet {
             non_modified: true,
             ..BundleDeploymentStatus::default()
         });
-        self.state.apply(Event::Deployment(deployment));
+        self.state.apply(Event::Deployment(deployment))
+    }
+
+    /// Somebody else writes a deployment.
+    pub(crate) fn tamper(&mut self, key: &DeploymentKey, change: impl FnOnce(&mut BundleDeployment)) -> Dirty {
+        let deployment = self.deployments.get_mut(key).unwrap();
+        change(deployment);
+        self.state.apply(Event::Deployment(deployment))
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use fleet_api::BundleDeploymentOptions;
+use fleet_api::{BundleDeployment, BundleDeploymentOptions};
 use fleet_plan::{Pass, target};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -169,6 +169,41 @@ proptest! {
     }
 
     #[test]
+    fn a_rollout_ends_when_only_dirty_bundles_are_planned(
+        clusters in 1_u8..9, limit in 1_i64..4, size in 1_u8..5, max_new in 1_u8..4, last_first in any::<bool>(),
+    ) {
+        let strategy = json!({
+            "maxUnavailable": limit, "autoPartitionThreshold": 2, "autoPartitionSize": size, "maxNew": max_new
+        });
+        let mut fleet = Fleet::default();
+        for number in 0..clusters {
+            fleet.feed(&cluster(number, 0, false));
+        }
+        for value in 0..2 {
+            let mut dirty = fleet.feed(&bundle(0, None, value, &strategy));
+            let key = fleet.bundles()[0].clone();
+            loop {
+                while dirty.bundles.remove(&key) {
+                    let plan = fleet.plan(&key);
+                    let written = fleet.carry_out(&plan);
+                    prop_assert!(value == 0 || written.bundles.is_empty(), "{:?}", written);
+                    dirty.merge(written);
+                }
+                let mut waiting = fleet
+                    .deployments
+                    .iter()
+                    .filter(|(_, d)| d.status.as_ref().is_none_or(|s| s.applied_deployment_id != d.spec.deployment_id))
+                    .map(|(key, _)| key.clone());
+                let next = if last_first { waiting.next_back() } else { waiting.next() };
+                let Some(next) = next else { break };
+                dirty.merge(fleet.report(&next));
+            }
+            let done = fleet.plan(&key);
+            prop_assert_eq!(done.status.summary.ready, i64::from(clusters), "{:?}", done);
+        }
+    }
+
+    #[test]
     fn merging_with_nothing_changes_nothing(values in any_values(), keep in any::<bool>()) {
         let options: BundleDeploymentOptions = serde_json::from_value(json!({
             "helm": {"values": values, "valuesFrom": [{"secretKeyRef": {"name": "a"}}]},
@@ -180,6 +215,40 @@ proptest! {
         let twice = target::merge(&options, &options);
         prop_assert_eq!(&twice.helm, &options.helm);
         prop_assert_eq!(&twice.diff, &options.diff);
+    }
+}
+
+#[test]
+fn what_others_write_into_a_deployment_makes_its_bundle_dirty() {
+    let changes: [fn(&mut BundleDeployment); 4] = [
+        |deployment| deployment.spec.deployment_id = "s-old:old".to_owned(),
+        |deployment| deployment.spec.staged_deployment_id = "s-old:old".to_owned(),
+        |deployment| deployment.spec.paused = true,
+        |deployment| {
+            deployment
+                .metadata
+                .labels
+                .get_or_insert_default()
+                .retain(|key, _| !key.ends_with("/managed"))
+        },
+    ];
+    for (at, change) in changes.into_iter().enumerate() {
+        let mut fleet = Fleet::default();
+        fleet.feed(&cluster(0, 0, false));
+        fleet.feed(&bundle(0, None, 0, &json!(null)));
+        let key = fleet.bundles()[0].clone();
+        let plan = fleet.plan(&key);
+        fleet.carry_out(&plan);
+        let deployment = plan.deployments[0].key.clone();
+        fleet.report(&deployment);
+        assert!(fleet.tamper(&deployment, change).bundles.contains(&key), "change {at}");
+        let repair = fleet.plan(&key);
+        assert_eq!(repair.deployments.len(), 1, "change {at}");
+        assert!(
+            fleet.carry_out(&repair).deployments.contains(&deployment),
+            "change {at}"
+        );
+        assert!(fleet.plan(&key).deployments.is_empty(), "change {at}");
     }
 }
 
