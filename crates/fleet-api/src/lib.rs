@@ -11,6 +11,7 @@ mod wire;
 
 pub mod bundle;
 pub mod bundledeployment;
+pub mod chain;
 pub mod cluster;
 pub mod condition;
 pub mod content;

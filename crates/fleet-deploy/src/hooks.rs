@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
+use fleet_api::chain::chain;
 use helm::release::{Hook, Release};
 
-use crate::chain::chain;
 use crate::cluster;
 use crate::object::ObjectKey;
 use crate::run::{self, Item, Mode, Ports};

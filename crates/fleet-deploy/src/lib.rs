@@ -36,7 +36,3 @@ pub mod drift;
 pub mod monitor;
 mod normal;
 pub mod summary;
-
-mod chain;
-
-pub use chain::chain;

@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fleet_api::chain::chain;
 use helm::release::{Hook, Info, Release, Status};
 use helm::step;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::chain::chain;
 use crate::cluster::{self, Cluster};
 use crate::object::{self, ObjectKey};
 use crate::ownership;

@@ -3,7 +3,6 @@
 //! queues, writes that leave equal things alone, leader election. Knows Kubernetes; knows
 //! nothing of bundles.
 
-pub mod chain;
 pub mod clock;
 pub mod context;
 pub mod controller;
@@ -16,12 +15,12 @@ pub mod queue;
 pub mod service;
 pub mod write;
 
-pub use chain::chain;
 pub use clock::{Clock, SystemClock};
 pub use context::Context;
 pub use controller::Action;
 pub use disposition::{Disposition, Failure};
 pub use error::{Error, ResultExt};
+pub use fleet_api::chain::chain;
 pub use mirror::{Change, Key, Mirror};
 pub use queue::Queue;
 pub use service::Services;

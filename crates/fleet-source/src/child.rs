@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::{ExitCode, Stdio};
 use std::time::Duration;
 
+use fleet_api::chain::chain;
 use fleet_api::{Bundle, ImageScan};
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, setrlimit};
 use serde::{Deserialize, Serialize};
@@ -377,20 +378,4 @@ fn failure(stage: Stage, error: &dyn std::error::Error) -> Failure {
         file: None,
         line: None,
     }
-}
-
-/// An error and its causes on one line.
-#[must_use]
-pub fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let message = cause.to_string();
-        if !message.is_empty() && !text.ends_with(&message) {
-            text.push_str(": ");
-            text.push_str(&message);
-        }
-        next = cause.source();
-    }
-    text
 }

@@ -21,5 +21,3 @@ pub mod git;
 pub mod options;
 pub mod scan;
 pub mod store;
-
-pub use child::chain;

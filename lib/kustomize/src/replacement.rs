@@ -90,7 +90,7 @@ fn source(resources: &[Resource], replacement: &Replacement) -> Result<Value, St
     };
     let mut value = None;
     walk(&mut resource.object.clone(), &split(path), false, &mut |found| {
-        value = Some(found.clone())
+        value = Some(found.clone());
     });
     let Some(value) = value else {
         return Err(format!("object {} has no field '{path}'", resource.id()));

@@ -1,9 +1,9 @@
 //! With whose rights a bundle is deployed: the service account its options name, else
 //! `fleet-default` if there is one, else the agent's own.
 
-use fleet_deploy::chain;
 use fleet_deploy::cluster::Cluster;
 use fleet_deploy::object::ObjectKey;
+use fleet_runtime::chain;
 
 /// Account that is used when the options name none.
 const DEFAULT: &str = "fleet-default";

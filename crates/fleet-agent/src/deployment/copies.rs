@@ -2,10 +2,10 @@
 //! namespace. A copy that was changed makes the deployment run again.
 
 use fleet_api::{BundleDeployment, BundleDeploymentOptions, labels};
-use fleet_deploy::chain;
 use fleet_deploy::cluster::Cluster;
 use fleet_deploy::deploy::release_namespace;
 use fleet_deploy::object::{self, ObjectKey};
+use fleet_runtime::chain;
 use serde_json::{Map, Value, json};
 
 use crate::context::Context;

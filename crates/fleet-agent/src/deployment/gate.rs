@@ -27,7 +27,7 @@ pub(crate) async fn namespace(local: &Cluster, options: &BundleDeploymentOptions
         namespace: String::new(),
         name: name.into(),
     };
-    let live = local.get(&key).await.map_err(|error| fleet_deploy::chain(&error))?;
+    let live = local.get(&key).await.map_err(|error| fleet_runtime::chain(&error))?;
     let Some(live) = live else {
         return Err(format!("target namespace {name} does not exist on downstream cluster"));
     };

@@ -1,5 +1,7 @@
 //! The whole manager against the embedded API server, in one process: objects in, objects out.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::time::Duration;
 
 use apiserver::{Server, User};

@@ -229,7 +229,7 @@ fn what_others_write_into_a_deployment_makes_its_bundle_dirty() {
                 .metadata
                 .labels
                 .get_or_insert_default()
-                .retain(|key, _| !key.ends_with("/managed"))
+                .retain(|key, _| !key.ends_with("/managed"));
         },
     ];
     for (at, change) in changes.into_iter().enumerate() {

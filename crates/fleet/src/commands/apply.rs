@@ -8,9 +8,10 @@ use std::process::ExitCode;
 use anyhow::{Context as _, anyhow, bail};
 use base64::Engine as _;
 use fleet_api::CorrectDrift;
+use fleet_api::chain::chain;
 use fleet_source::options::{ApplyOptions, ChartAccess, ChartAuth, Scan, Targets};
 use fleet_source::scan::{self, Scanned};
-use fleet_source::{chain, env, fleetyaml, git, store};
+use fleet_source::{env, fleetyaml, git, store};
 use serde_json::Value;
 
 use crate::printer;

@@ -263,7 +263,7 @@ mod tests {
     }
 
     /// One cluster, one bundle, deployed as `status` says.
-    fn objects(deployment_status: Value) -> Objects {
+    fn objects(deployment_status: &Value) -> Objects {
         let metadata = json!({"name": "web", "generation": 1});
         Objects {
             git_repo: Some(read(
@@ -283,14 +283,14 @@ mod tests {
     fn everything_is_ready_when_every_wanted_deployment_is() {
         let applied = json!({"appliedDeploymentID": "a:1", "ready": true, "nonModified": true,
             "resources": [{"kind": "ConfigMap", "name": "a"}]});
-        let snapshot = Snapshot::of(&objects(applied), 1);
+        let snapshot = Snapshot::of(&objects(&applied), 1);
         assert!(snapshot.ready, "{}", snapshot.message);
         assert_eq!(snapshot.clusters[0].bundles[0].objects, 1);
     }
 
     #[test]
     fn a_deployment_that_waits_is_waited_for() {
-        let snapshot = Snapshot::of(&objects(json!({})), 1);
+        let snapshot = Snapshot::of(&objects(&json!({})), 1);
         assert_eq!(
             (snapshot.ready, snapshot.message.as_str()),
             (false, "0 of 1 deployments are ready")
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn a_failure_names_bundle_cluster_and_reason() {
         let failed = json!({"conditions": [{"type": "Deployed", "status": "False", "message": "a.yaml:3: no"}]});
-        let snapshot = Snapshot::of(&objects(failed), 1);
+        let snapshot = Snapshot::of(&objects(&failed), 1);
         assert_eq!(
             snapshot.problems,
             ["bundle web on cluster dev: ErrApplied: a.yaml:3: no"]
@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn clusters_that_are_missing_are_waited_for_first() {
         let applied = json!({"appliedDeploymentID": "a:1", "ready": true, "nonModified": true});
-        let snapshot = Snapshot::of(&objects(applied), 2);
+        let snapshot = Snapshot::of(&objects(&applied), 2);
         assert_eq!(snapshot.message, "waiting for clusters to register (1 of 2)");
     }
 }

@@ -24,8 +24,15 @@ const DEEPEST: usize = 64;
 
 /// Messages whose fields stand in their parent's place in JSON.
 const INLINE: &[&str] = &[
-    "deviceConfiguration", "ephemeralContainerCommon", "handler", "ingressRuleValue", "localObjectReference",
-    "persistentVolumeSource", "rule", "ruleWithOperations", "volumeSource",
+    "deviceConfiguration",
+    "ephemeralContainerCommon",
+    "handler",
+    "ingressRuleValue",
+    "localObjectReference",
+    "persistentVolumeSource",
+    "rule",
+    "ruleWithOperations",
+    "volumeSource",
 ];
 
 /// Why a body cannot be read.
@@ -108,8 +115,12 @@ pub(crate) fn decode(body: &[u8]) -> Result<Value, Error> {
         }
     }
     let name = message_name(&version, &kind);
-    let message = MESSAGES.get(name.as_str()).or_else(|| MESSAGES.get(format!("meta.v1.{kind}").as_str()));
-    let Some(message) = message else { return Err(Error::Kind { kind, version }) };
+    let message = MESSAGES
+        .get(name.as_str())
+        .or_else(|| MESSAGES.get(format!("meta.v1.{kind}").as_str()));
+    let Some(message) = message else {
+        return Err(Error::Kind { kind, version });
+    };
     let mut object = read(message, raw, 0)?;
     object.insert("apiVersion".to_owned(), version.into());
     object.insert("kind".to_owned(), kind.into());
@@ -162,7 +173,9 @@ fn read(message: &Message, bytes: &[u8], depth: usize) -> Result<Map<String, Val
 }
 
 fn pair(kind: &'static str, raw: &Raw<'_>, depth: usize) -> Result<(String, Value), Error> {
-    let Raw::Bytes(bytes) = raw else { return Err(Error::Broken) };
+    let Raw::Bytes(bytes) = raw else {
+        return Err(Error::Broken);
+    };
     let (mut key, mut found) = (String::new(), zero(kind));
     for field in Fields::new(bytes) {
         match field? {
@@ -192,7 +205,10 @@ fn value(kind: &'static str, raw: &Raw<'_>, depth: usize) -> Result<Value, Error
         ("string", Raw::Bytes(bytes)) => text_of(bytes)?.into(),
         ("bytes", Raw::Bytes(bytes)) => STANDARD.encode(bytes).into(),
         ("bool", Raw::Number(number)) => (*number != 0).into(),
-        #[expect(clippy::cast_possible_wrap, reason = "negative numbers are written as their two's complement")]
+        #[expect(
+            clippy::cast_possible_wrap,
+            reason = "negative numbers are written as their two's complement"
+        )]
         ("int32" | "int64", Raw::Number(number)) => (*number as i64).into(),
         ("uint32" | "uint64", Raw::Number(number)) => (*number).into(),
         ("double", Raw::Fixed(bits)) => f64::from_bits(*bits).into(),
@@ -215,7 +231,10 @@ fn value(kind: &'static str, raw: &Raw<'_>, depth: usize) -> Result<Value, Error
 }
 
 fn wraps_list(name: &str) -> bool {
-    matches!(name, "authentication.v1.ExtraValue" | "authorization.v1.ExtraValue" | "certificates.v1.ExtraValue" | "meta.v1.Verbs")
+    matches!(
+        name,
+        "authentication.v1.ExtraValue" | "authorization.v1.ExtraValue" | "certificates.v1.ExtraValue" | "meta.v1.Verbs"
+    )
 }
 
 fn first_text(bytes: &[u8]) -> Result<String, Error> {
@@ -241,7 +260,10 @@ fn int_or_string(bytes: &[u8]) -> Result<Value, Error> {
     for field in Fields::new(bytes) {
         match field? {
             (1, Raw::Number(kind)) => is_text = kind == 1,
-            #[expect(clippy::cast_possible_wrap, reason = "negative numbers are written as their two's complement")]
+            #[expect(
+                clippy::cast_possible_wrap,
+                reason = "negative numbers are written as their two's complement"
+            )]
             (2, Raw::Number(value)) => number = value as i64,
             (3, Raw::Bytes(bytes)) => text = text_of(bytes)?,
             _ => {}
@@ -255,7 +277,10 @@ fn time(bytes: &[u8], micro: bool) -> Result<Value, Error> {
     let (mut seconds, mut nanos) = (None, 0_u64);
     for field in Fields::new(bytes) {
         match field? {
-            #[expect(clippy::cast_possible_wrap, reason = "negative numbers are written as their two's complement")]
+            #[expect(
+                clippy::cast_possible_wrap,
+                reason = "negative numbers are written as their two's complement"
+            )]
             (1, Raw::Number(value)) => seconds = Some(value as i64),
             (2, Raw::Number(value)) => nanos = value,
             _ => {}
@@ -263,8 +288,14 @@ fn time(bytes: &[u8], micro: bool) -> Result<Value, Error> {
     }
     let Some(seconds) = seconds else { return Ok(Value::Null) };
     let nanos = i32::try_from(nanos).map_err(|_| Error::Broken)?;
-    let at = Timestamp::new(seconds, nanos).map_err(|_| Error::Broken)?.to_zoned(TimeZone::UTC);
-    let format = if micro { "%Y-%m-%dT%H:%M:%S.%6fZ" } else { "%Y-%m-%dT%H:%M:%SZ" };
+    let at = Timestamp::new(seconds, nanos)
+        .map_err(|_| Error::Broken)?
+        .to_zoned(TimeZone::UTC);
+    let format = if micro {
+        "%Y-%m-%dT%H:%M:%S.%6fZ"
+    } else {
+        "%Y-%m-%dT%H:%M:%SZ"
+    };
     Ok(at.strftime(format).to_string().into())
 }
 
@@ -305,7 +336,10 @@ mod tests {
     fn bytes_that_make_no_sense_are_refused() {
         assert_eq!(decode(b"\0\0\0\0"), Err(Error::Prefix));
         assert_eq!(decode(&envelope("v1", "ConfigMap", &[10, 200])), Err(Error::Broken));
-        let unknown = Error::Kind { kind: "Widget".into(), version: "example.com/v1".into() };
+        let unknown = Error::Kind {
+            kind: "Widget".into(),
+            version: "example.com/v1".into(),
+        };
         assert_eq!(decode(&envelope("example.com/v1", "Widget", &[])), Err(unknown));
     }
 }

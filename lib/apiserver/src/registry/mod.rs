@@ -121,7 +121,11 @@ impl Resource {
     pub fn allows(&self, subresource: &str, verb: &str) -> bool {
         let verbs = match subresource {
             "" => Some(&self.verbs),
-            name => self.subresources.iter().find(|sub| sub.name == name).map(|sub| &sub.verbs),
+            name => self
+                .subresources
+                .iter()
+                .find(|sub| sub.name == name)
+                .map(|sub| &sub.verbs),
         };
         verbs.is_some_and(|verbs| verbs.iter().any(|other| other == verb))
     }

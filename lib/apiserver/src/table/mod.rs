@@ -54,10 +54,16 @@ impl Printer {
     pub(crate) fn of(resource: &Resource) -> Self {
         if let Some(custom) = &resource.custom {
             let (columns, paths) = custom::columns(&custom.version);
-            return Self { columns, named: true, cells: Cells::Custom(paths) };
+            return Self {
+                columns,
+                named: true,
+                cells: Cells::Custom(paths),
+            };
         }
         let found = builtin(&resource.group, &resource.kind);
-        let (columns, cells) = found.unwrap_or(("Created At:date", |row| vec![row.get("/metadata/creationTimestamp").clone()]));
+        let (columns, cells) = found.unwrap_or(("Created At:date", |row| {
+            vec![row.get("/metadata/creationTimestamp").clone()]
+        }));
         let mut columns = heads(columns);
         // Events show their name last, and only in wide output.
         let named = resource.kind != "Event";
@@ -67,7 +73,11 @@ impl Printer {
                 name.priority = 1;
             }
         }
-        Self { columns, named, cells: Cells::Builtin(cells) }
+        Self {
+            columns,
+            named,
+            cells: Cells::Builtin(cells),
+        }
     }
 
     /// `columnDefinitions`.
@@ -84,7 +94,11 @@ impl Printer {
     /// The cells of a row.
     pub(crate) fn cells(&self, object: &Value, now: Timestamp) -> Value {
         let row = Row { object, now };
-        let mut cells = if self.named { vec![storage::name(&row)] } else { Vec::new() };
+        let mut cells = if self.named {
+            vec![storage::name(&row)]
+        } else {
+            Vec::new()
+        };
         match &self.cells {
             Cells::Builtin(make) => cells.extend(make(&row)),
             Cells::Custom(paths) => cells.extend(paths.cells(&row)),
@@ -94,7 +108,11 @@ impl Printer {
 
     /// What a row says about itself beside its cells.
     pub(crate) fn conditions(&self, object: &Value) -> Option<Value> {
-        if object["kind"] == "Pod" { pod::conditions(object) } else { None }
+        if object["kind"] == "Pod" {
+            pod::conditions(object)
+        } else {
+            None
+        }
     }
 }
 
@@ -130,14 +148,30 @@ impl<'a> Row<'a> {
 /// Columns from `NAME:TYPE:PRIORITY` separated by `|`; type `string` and priority 0 may be left out. The name comes first
 /// by itself.
 fn heads(text: &str) -> Vec<Column> {
-    let name = Column { name: "Name".into(), kind: "string".into(), format: "name".into(), description: String::new(), priority: 0 };
+    let name = Column {
+        name: "Name".into(),
+        kind: "string".into(),
+        format: "name".into(),
+        description: String::new(),
+        priority: 0,
+    };
     let mut columns = vec![name];
     for part in text.split('|').filter(|part| !part.is_empty()) {
         let mut words = part.split(':');
         let name = words.next().unwrap_or_default().to_owned();
-        let kind = words.next().filter(|kind| !kind.is_empty()).unwrap_or("string").to_owned();
+        let kind = words
+            .next()
+            .filter(|kind| !kind.is_empty())
+            .unwrap_or("string")
+            .to_owned();
         let priority = words.next().and_then(|text| text.parse().ok()).unwrap_or_default();
-        columns.push(Column { name, kind, format: String::new(), description: String::new(), priority });
+        columns.push(Column {
+            name,
+            kind,
+            format: String::new(),
+            description: String::new(),
+            priority,
+        });
     }
     columns
 }
@@ -146,15 +180,19 @@ type Builtin = (&'static str, fn(&Row<'_>) -> Vec<Value>);
 
 fn builtin(group: &str, kind: &str) -> Option<Builtin> {
     match group {
-        "" => pod::printer(kind).or_else(|| core::printer(kind)).or_else(|| storage::printer(kind)),
+        "" => pod::printer(kind)
+            .or_else(|| core::printer(kind))
+            .or_else(|| storage::printer(kind)),
         "apps" => apps::printer(kind),
         "batch" => batch::printer(kind),
         "events.k8s.io" => core::printer(kind),
         "networking.k8s.io" | "discovery.k8s.io" => network::printer(kind),
         "storage.k8s.io" => storage::printer(kind),
-        "policy" | "autoscaling" | "scheduling.k8s.io" | "rbac.authorization.k8s.io" | "admissionregistration.k8s.io" => {
-            policy::printer(kind)
-        }
+        "policy"
+        | "autoscaling"
+        | "scheduling.k8s.io"
+        | "rbac.authorization.k8s.io"
+        | "admissionregistration.k8s.io" => policy::printer(kind),
         _ => cluster::printer(kind),
     }
 }

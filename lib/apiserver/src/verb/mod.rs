@@ -35,8 +35,8 @@ use crate::store::Entry;
 pub(crate) use create::create;
 pub(crate) use delete::{delete, delete_collection, evict, remove};
 
-pub(crate) use list::{get, list};
 pub(crate) use bootstrap::ensure_defaults;
+pub(crate) use list::{get, list};
 pub(crate) use review::review;
 pub(crate) use service::Taken;
 pub(crate) use update::{patch as change, replace};

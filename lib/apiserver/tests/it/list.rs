@@ -24,7 +24,11 @@ async fn pages_show_one_moment_whatever_happens_between_them() {
     world.config_maps().delete("c", &DeleteParams::default()).await.unwrap();
     world.make_labelled("cc", &[("l", "x")]).await;
     let token = first.metadata.continue_.clone().expect("there is more");
-    let second = world.config_maps().list(&params.clone().continue_token(&token)).await.unwrap();
+    let second = world
+        .config_maps()
+        .list(&params.clone().continue_token(&token))
+        .await
+        .unwrap();
     assert_eq!(names(&second), ["c", "d"]);
     assert_eq!(second.metadata.resource_version, first.metadata.resource_version);
     // A server may say that there is more when there is nothing more that matches.
