@@ -71,14 +71,14 @@ fn settings() -> Settings {
     }
 }
 
-fn fleet(kind: &str, name: &str, spec: serde_json::Value) -> serde_json::Value {
+fn fleet(kind: &str, name: &str, spec: &serde_json::Value) -> serde_json::Value {
     json!({"apiVersion": "fleet.cattle.io/v1alpha1", "kind": kind,
            "metadata": {"name": name, "namespace": FLEET_NAMESPACE}, "spec": spec})
 }
 
 /// A cluster that registered, and the namespace of its deployments.
 async fn registered(world: &World) -> (String, String) {
-    let token = fleet("ClusterRegistrationToken", "token", json!({"ttl": "1h"}));
+    let token = fleet("ClusterRegistrationToken", "token", &json!({"ttl": "1h"}));
     apply(&world.api::<ClusterRegistrationToken>(), &token).await.unwrap();
     let has_token = |secret: &Secret| secret.data.as_ref().is_some_and(|data| data.contains_key("values"));
     eventually(&world.api::<Secret>(), "token", "has values", has_token)
@@ -87,7 +87,7 @@ async fn registered(world: &World) -> (String, String) {
     let mut request = fleet(
         "ClusterRegistration",
         "request",
-        json!({"clientID": "client", "clientRandom": "random"}),
+        &json!({"clientID": "client", "clientRandom": "random"}),
     );
     request["metadata"]["labels"] = json!({"fleet.cattle.io/registration-token": "token"});
     apply(&world.api::<ClusterRegistration>(), &request).await.unwrap();
@@ -136,7 +136,7 @@ async fn a_repository_reaches_a_registered_cluster_and_a_bad_commit_changes_noth
 
     let spec = json!({"repo": repository.url(), "branch": "main", "paths": ["app"],
                       "targets": [{"name": "all", "clusterSelector": {}}]});
-    apply(&world.api::<GitRepo>(), &fleet("GitRepo", "repo", spec))
+    apply(&world.api::<GitRepo>(), &fleet("GitRepo", "repo", &spec))
         .await
         .unwrap();
     let deployments: Api<BundleDeployment> = Api::namespaced(world.client.clone(), &space);
