@@ -21,9 +21,17 @@ const PROGRAMS: [&str; 5] = [
     "kwok",
 ];
 
+/// Variables that name a folder with the programs.
+const FOLDERS: [&str; 2] = ["KUBE_BIN_DIR", "KUBEBUILDER_ASSETS"];
+
+/// Whether the programs are there or can be built.
+pub(crate) fn available() -> bool {
+    FOLDERS.into_iter().any(|name| variable(name).is_some()) || exists("go", "version")
+}
+
 /// The folder with the programs: `KUBE_BIN_DIR` or `KUBEBUILDER_ASSETS` where set, else built.
 pub(crate) fn build() -> Result<PathBuf> {
-    for name in ["KUBE_BIN_DIR", "KUBEBUILDER_ASSETS"] {
+    for name in FOLDERS {
         if let Some(folder) = variable(name) {
             return Ok(folder.into());
         }
