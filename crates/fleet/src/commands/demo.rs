@@ -187,6 +187,8 @@ impl Scene {
             }
             let agents = futures::future::select_all(self.clusters.iter_mut().map(|cluster| Box::pin(cluster.ended())));
             tokio::select! {
+                // First: whoever is told to stop ends too, which is no failure then.
+                biased;
                 () = stop.cancelled() => return Ok(false),
                 () = tokio::time::sleep_until(deadline), if args.exit => return Ok(false),
                 () = self.observer.changed() => {}

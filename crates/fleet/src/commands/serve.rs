@@ -39,6 +39,8 @@ pub(crate) fn run(args: Args) -> ExitCode {
             &args.data.join("admin.kubeconfig").display().to_string(),
         ));
         let failed = tokio::select! {
+            // First: the manager is told to stop too, and its end is no failure then.
+            biased;
             () = stop.cancelled() => None,
             result = fleet.ended() => Some(result),
         };
