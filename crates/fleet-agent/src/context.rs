@@ -13,6 +13,7 @@ use tokio::sync::Notify;
 
 use crate::patience::Patience;
 use crate::settings::Settings;
+use crate::unreported::Unreported;
 use crate::upstream::Upstream;
 use crate::watch::Watches;
 
@@ -29,6 +30,7 @@ pub(crate) struct Context {
     pub(crate) watches: Watches,
     pub(crate) contents: Contents,
     pub(crate) patience: Patience,
+    pub(crate) unreported: Unreported,
     /// Something may have been left behind: the collector should look.
     pub(crate) litter: Arc<Notify>,
 }

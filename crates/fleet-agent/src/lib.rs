@@ -11,6 +11,7 @@ mod upstream;
 mod context;
 mod deployment;
 mod patience;
+mod unreported;
 mod watch;
 
 mod checkin;
@@ -30,6 +31,7 @@ use tokio_util::sync::CancellationToken;
 use crate::context::{Contents, Context};
 use crate::patience::Patience;
 pub use crate::settings::Settings;
+use crate::unreported::Unreported;
 use crate::watch::Watches;
 
 /// Why the agent cannot run.
@@ -71,6 +73,7 @@ pub async fn run(local: kube::Client, settings: Settings, shutdown: Cancellation
         watches,
         contents: Contents::default(),
         patience: Patience::default(),
+        unreported: Unreported::default(),
         litter: Arc::new(Notify::new()),
         settings: settings.clone(),
     });

@@ -57,18 +57,20 @@ pub(crate) fn is_at_rest(deployment: &BundleDeployment) -> bool {
 }
 
 pub(crate) async fn reconcile(name: String, cx: Arc<Context>) -> Result<Action, Error> {
-    let Some(deployment) = cx.deployments.find(&cx.upstream.namespace, &name) else {
+    let Some(stored) = cx.deployments.find(&cx.upstream.namespace, &name) else {
         cx.watches.clear(&name);
         cx.patience.forget(&name);
+        cx.unreported.forget(&name);
         act::remove(&cx, &name).await?;
         return Ok(Action::AwaitChange);
     };
-    if is_at_rest(&deployment) {
+    if is_at_rest(&stored) {
         cx.watches.clear(&name);
         return Ok(Action::AwaitChange);
     }
+    let deployment = cx.unreported.over(&stored);
     let facts = observe::observe(&deployment, &cx).await;
     let done = act::act(&deployment, facts, &cx).await;
-    report::report(&deployment, &done, &cx).await?;
+    report::report(&stored, &done, &cx).await?;
     done.into_action()
 }

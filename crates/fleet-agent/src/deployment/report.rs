@@ -1,4 +1,5 @@
-//! The status, as one merge patch of what changed; nothing is sent if nothing did.
+//! The status, as one merge patch of what changed; nothing is sent if nothing did. A status that
+//! could not be sent is kept for the next try.
 
 use fleet_api::BundleDeployment;
 use fleet_runtime::write;
@@ -13,7 +14,10 @@ pub(super) async fn report(deployment: &BundleDeployment, done: &Done, cx: &Cont
         return Ok(());
     }
     let api: Api<BundleDeployment> = Api::namespaced(cx.upstream.client.clone(), &cx.upstream.namespace);
-    let written = write::status(&api, deployment, deployment.status.as_ref(), &done.status).await?;
+    let written = write::status(&api, deployment, deployment.status.as_ref(), &done.status).await;
+    let written = written.inspect_err(|_| cx.unreported.keep(deployment, done.status.clone()))?;
+    cx.unreported
+        .forget(deployment.metadata.name.as_deref().unwrap_or_default());
     if let Some(mut object) = written {
         fleet_runtime::mirror::strip_metadata(&mut object);
         cx.deployments.note(object);
