@@ -11,6 +11,7 @@ mod kube;
 mod run;
 mod test;
 mod tidy;
+mod tools;
 
 const HELP: &str = "\
 cargo xtask COMMAND
@@ -19,6 +20,7 @@ cargo xtask COMMAND
   test [ARGS]         build everything and run every test; ARGS go to `cargo test`
   codegen [--check]   write generated files anew, or check that they are up to date
   tidy                check the form of the tree: dependencies, module headers, paths named in documents
+  tools               fetch the real helm 4 and 3, kubectl and Helm's library into target/tools (needs Python), print where they are
   kube [build]        build etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kwok into target/kube (needs Go)
   kube up [NAME]      start a real control plane on loopback and print its kubeconfig
   kube down [NAME]    stop it
@@ -43,6 +45,7 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         ["codegen"] => codegen::write(),
         ["codegen", "--check"] => codegen::check(),
         ["tidy"] => tidy::check(),
+        ["tools"] => tools::show(),
         ["kube"] | ["kube", "build"] => kube::build().map(drop),
         ["kube", "up"] => kube::up("default"),
         ["kube", "up", name] => kube::up(name),

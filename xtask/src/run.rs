@@ -18,7 +18,8 @@ pub(crate) fn target() -> PathBuf {
     variable("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
-/// An environment variable that steers the chores: `CARGO_TARGET_DIR`, `CI`, `KUBE_BIN_DIR`, `KUBEBUILDER_ASSETS`.
+/// An environment variable that steers the chores: `CARGO_TARGET_DIR`, `CI`, `KUBE_BIN_DIR`, `KUBEBUILDER_ASSETS`, and those
+/// that name real programs (`tools`).
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place of this program that reads the environment"
