@@ -17,6 +17,7 @@ mod order;
 mod resolve;
 mod style;
 mod timestamp;
+pub mod tree;
 
 pub use crate::decode::{Document, parse, parse_documents, parse_documents_with, parse_with};
 pub use crate::emit::{to_yaml, to_yaml_with};
