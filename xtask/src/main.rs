@@ -6,7 +6,9 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
+mod bench;
 mod codegen;
+mod fuzz;
 mod kube;
 mod run;
 mod test;
@@ -21,6 +23,9 @@ cargo xtask COMMAND
   codegen [--check]   write generated files anew, or check that they are up to date
   tidy                check the form of the tree: dependencies, module headers, paths named in documents
   tools               fetch the real helm 4 and 3, kubectl and Helm's library into target/tools (needs Python), print where they are
+  fuzz [TARGET…] [--seconds N]
+                      look for inputs that break a law, 600 seconds per target (needs cargo-fuzz)
+  bench NAME [ARGS]   measure beside the real counterpart, in one run: apiserver, store, render, releases (docs/benchmarks.md)
   kube [build]        build etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kwok into target/kube (needs Go)
   kube up [NAME]      start a real control plane on loopback and print its kubeconfig
   kube down [NAME]    stop it
@@ -46,6 +51,8 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         ["codegen", "--check"] => codegen::check(),
         ["tidy"] => tidy::check(),
         ["tools"] => tools::show(),
+        ["fuzz", rest @ ..] => fuzz::fuzz(rest),
+        ["bench", name, rest @ ..] => bench::bench(name, rest),
         ["kube"] | ["kube", "build"] => kube::build().map(drop),
         ["kube", "up"] => kube::up("default"),
         ["kube", "up", name] => kube::up(name),

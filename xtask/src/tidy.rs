@@ -57,6 +57,29 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
     ("fleet-testkit", &["goyaml", "fleet-api"]),
+    (
+        "fleet-fuzz",
+        &[
+            "apiserver",
+            "goyaml",
+            "gotemplate",
+            "helm",
+            "kubeschema",
+            "kustomize",
+            "fleet-source",
+        ],
+    ),
+    (
+        "fleet-bench",
+        &[
+            "apiserver",
+            "controlplane",
+            "fleet-api",
+            "fleet-testkit",
+            "goyaml",
+            "helm",
+        ],
+    ),
     ("xtask", &["controlplane", "kubeschema", "fleet-api"]),
 ];
 

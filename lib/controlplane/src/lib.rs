@@ -87,6 +87,20 @@ impl ControlPlane {
     /// # Errors
     /// A program is missing, cannot be started, or is not ready after 90 s.
     pub fn start(programs: &Path, directory: &Path, options: Options) -> Result<Self, Error> {
+        // A test's data need not survive the machine.
+        Self::launch(programs, directory, options, &["--unsafe-no-fsync"])
+    }
+
+    /// As [`Self::start`], with writes that are flushed to the disk before they are acknowledged: etcd as it is by
+    /// default, for measurements.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_durable(programs: &Path, directory: &Path, options: Options) -> Result<Self, Error> {
+        Self::launch(programs, directory, options, &[])
+    }
+
+    fn launch(programs: &Path, directory: &Path, options: Options, etcd_flags: &[&str]) -> Result<Self, Error> {
         let mut names = vec!["etcd", "kube-apiserver"];
         if options.controllers {
             names.push("kube-controller-manager");
@@ -111,21 +125,17 @@ impl ControlPlane {
         let path = |name: &str| directory.join(name).display().to_string();
         let etcd = format!("http://127.0.0.1:{client_port}");
         let peer = format!("http://127.0.0.1:{peer_port}");
-        plane.spawn(
-            programs,
-            "etcd",
-            &[
-                format!("--data-dir={}", path("etcd")),
-                format!("--listen-client-urls={etcd}"),
-                format!("--advertise-client-urls={etcd}"),
-                format!("--listen-peer-urls={peer}"),
-                format!("--initial-advertise-peer-urls={peer}"),
-                format!("--initial-cluster=default={peer}"),
-                // A test's data need not survive the machine.
-                "--unsafe-no-fsync".to_owned(),
-                "--log-level=warn".to_owned(),
-            ],
-        )?;
+        let mut arguments = vec![
+            format!("--data-dir={}", path("etcd")),
+            format!("--listen-client-urls={etcd}"),
+            format!("--advertise-client-urls={etcd}"),
+            format!("--listen-peer-urls={peer}"),
+            format!("--initial-advertise-peer-urls={peer}"),
+            format!("--initial-cluster=default={peer}"),
+            "--log-level=warn".to_owned(),
+        ];
+        arguments.extend(etcd_flags.iter().copied().map(str::to_owned));
+        plane.spawn(programs, "etcd", &arguments)?;
         plane.spawn(
             programs,
             "kube-apiserver",
@@ -204,6 +214,12 @@ impl ControlPlane {
     #[must_use]
     pub fn server(&self) -> &str {
         &self.server
+    }
+
+    /// Ids of its processes, etcd's and kube-apiserver's first.
+    #[must_use]
+    pub fn process_ids(&self) -> Vec<u32> {
+        self.processes.iter().map(Child::id).collect()
     }
 
     /// PEM of the CA that signed the API server's certificate.
