@@ -68,14 +68,27 @@ pub fn resolve(client: &http::Client, repo: &str, chart: &str, version: &str) ->
     let text = client
         .get(&format!("{base}/index.yaml"), true, MAX_INDEX)
         .map_err(|source| Error::Fetch { source })?;
-    let index = goyaml::parse(&String::from_utf8_lossy(&text)).map_err(|error| Error::Parse {
-        line: error.line,
-        message: error.message,
-    })?;
-    select(&index, base, chart, version)
+    select(&read(&text)?, base, chart, version)
 }
 
-fn select(index: &Value, base: &str, chart: &str, version: &str) -> Result<Entry, Error> {
+/// An index as it is served, as JSON.
+///
+/// # Errors
+/// The text is no YAML.
+pub fn read(text: &[u8]) -> Result<Value, Error> {
+    goyaml::parse(&String::from_utf8_lossy(text)).map_err(|error| Error::Parse {
+        line: error.line,
+        message: error.message,
+    })
+}
+
+/// The newest version of `chart` in an index that satisfies a constraint (or is written exactly so). An empty version
+/// is the latest stable one; addresses that are not complete are taken relative to `base`, which has no slash at its
+/// end.
+///
+/// # Errors
+/// No constraint, nothing that fits, no address.
+pub fn select(index: &Value, base: &str, chart: &str, version: &str) -> Result<Entry, Error> {
     let mut entries: Vec<(Version, &Value)> = index["entries"][chart]
         .as_array()
         .into_iter()
