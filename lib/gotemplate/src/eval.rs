@@ -342,9 +342,13 @@ impl Machine<'_> {
         self.stand(At::Expr(Rc::clone(expr)));
         match &expr.kind {
             ExprKind::Nil => match param {
-                Param::Str | Param::Int | Param::Int64 | Param::Float | Param::Bool => {
-                    Err(self.fail(format!("cannot assign nil to {}", param.name())))
-                }
+                Param::Str
+                | Param::Int
+                | Param::Int64
+                | Param::Uint32
+                | Param::Float
+                | Param::Bool
+                | Param::Struct(_) => Err(self.fail(format!("cannot assign nil to {}", param.name()))),
                 _ => self.fit(Value::Nil, if param == Param::Raw { Param::Raw } else { Param::Any }),
             },
             ExprKind::Bool(_) | ExprKind::Str { .. } | ExprKind::Number { .. } => self.literal(param, expr),
@@ -384,6 +388,13 @@ impl Machine<'_> {
                 }
                 "float"
             }
+            (Param::Uint32, ExprKind::Number { value, .. }) => {
+                if let Some(int) = value.int.filter(|int| *int >= 0) {
+                    return Ok(Value::Uint(int.unsigned_abs()));
+                }
+                "unsigned integer"
+            }
+            (Param::Uint32, _) => "unsigned integer",
             (Param::Bool, _) => "bool",
             (Param::Str, _) => "string",
             (Param::Int | Param::Int64, _) => "integer",
@@ -418,6 +429,7 @@ impl Machine<'_> {
             (Value::Map(map), Param::StrMap) => map.kind() == MapType::Str,
             (Value::List(list), Param::List) => list.element() == Element::Any,
             (Value::List(list), Param::Strs) => list.element() == Element::Str,
+            (Value::Object(object), Param::Struct(name)) => object.type_name() == name,
             _ => false,
         };
         if fits {

@@ -32,6 +32,10 @@ pub enum Param {
     List,
     /// `[]string`
     Strs,
+    /// `uint32`
+    Uint32,
+    /// A Go struct of this type.
+    Struct(&'static str),
     /// `error`
     Never,
 }
@@ -51,6 +55,8 @@ impl Param {
             Self::StrMap => "map[string]string",
             Self::List => "[]interface {}",
             Self::Strs => "[]string",
+            Self::Uint32 => "uint32",
+            Self::Struct(name) => name,
             Self::Never => "error",
         }
     }
@@ -68,7 +74,7 @@ pub struct Signature {
 impl Signature {
     /// Reads the short form used in tables: one letter per parameter, `*` after the last one makes it variable.
     /// `a` any, `r` raw, `s` string, `i` int, `I` int64, `f` float64, `b` bool, `m` map, `M` string map, `l` list,
-    /// `S` string list.
+    /// `S` string list, `u` uint32.
     pub fn short(text: &str) -> Self {
         let mut params = Vec::new();
         let mut rest = None;
@@ -86,6 +92,7 @@ impl Signature {
                 'M' => params.push(Param::StrMap),
                 'l' => params.push(Param::List),
                 'S' => params.push(Param::Strs),
+                'u' => params.push(Param::Uint32),
                 _ => params.push(Param::Never),
             }
         }
@@ -127,6 +134,15 @@ impl<'a> Functions<'a> {
     #[must_use]
     pub fn with(mut self, name: &str, signature: &str, body: Native) -> Self {
         self.insert(name, signature, Body::Native(body));
+        self
+    }
+
+    /// Adds a function whose parameters the short form has no letters for.
+    #[must_use]
+    pub fn with_signature(mut self, name: &str, signature: Signature, body: Native) -> Self {
+        let body = Body::Native(body);
+        self.table
+            .insert(name.to_owned(), Arc::new(Function { signature, body }));
         self
     }
 

@@ -4,6 +4,7 @@
 //! It never reads a file or talks to the network, and it is bounded: steps, output and nesting have limits, because
 //! the template may come from somebody who means harm.
 
+pub mod bytes;
 mod lex;
 mod quote;
 

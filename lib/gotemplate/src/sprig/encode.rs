@@ -5,33 +5,35 @@ use base64::engine::general_purpose::STANDARD;
 use sha1::Digest as _;
 
 use super::{any, string};
+use crate::bytes;
 use crate::failure::Failure;
 use crate::function::Native;
 use crate::json;
 use crate::value::Value;
 
 pub(super) const TABLE: &[(&str, &str, Native)] = &[
-    ("b64enc", "s", |_, args| Ok(STANDARD.encode(string(args, 0)).into())),
+    ("b64enc", "s", |_, args| {
+        Ok(STANDARD.encode(bytes::of(string(args, 0))).into())
+    }),
     ("b64dec", "s", |_, args| {
-        let text: String = string(args, 0).chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
-        Ok(match STANDARD.decode(&text) {
-            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned().into(),
-            Err(_) => format!("illegal base64 data at input byte {}", base64_error_at(&text)).into(),
+        Ok(match base64_decoded(string(args, 0)) {
+            Ok(decoded) => bytes::text(&decoded).into(),
+            Err(error) => error.into(),
         })
     }),
-    ("b32enc", "s", |_, args| Ok(base32(string(args, 0).as_bytes()).into())),
+    ("b32enc", "s", |_, args| Ok(base32(&bytes::of(string(args, 0))).into())),
     ("b32dec", "s", |_, args| Ok(base32_decoded(string(args, 0)).into())),
     ("sha1sum", "s", |_, args| {
-        Ok(hex::encode(sha1::Sha1::digest(string(args, 0))).into())
+        Ok(hex::encode(sha1::Sha1::digest(bytes::of(string(args, 0)))).into())
     }),
     ("sha256sum", "s", |_, args| {
-        Ok(hex::encode(sha2::Sha256::digest(string(args, 0))).into())
+        Ok(hex::encode(sha2::Sha256::digest(bytes::of(string(args, 0)))).into())
     }),
     ("sha512sum", "s", |_, args| {
-        Ok(hex::encode(sha2::Sha512::digest(string(args, 0))).into())
+        Ok(hex::encode(sha2::Sha512::digest(bytes::of(string(args, 0)))).into())
     }),
     ("adler32sum", "s", |_, args| {
-        Ok(adler32(string(args, 0).as_bytes()).to_string().into())
+        Ok(adler32(&bytes::of(string(args, 0))).to_string().into())
     }),
     ("fromJson", "s", |_, args| {
         Ok(parse(string(args, 0)).unwrap_or(Value::Nil))
@@ -52,6 +54,16 @@ pub(super) const TABLE: &[(&str, &str, Native)] = &[
     }),
     ("mustToRawJson", "a", |_, args| Ok(to_raw_json(any(args, 0))?.into())),
 ];
+
+/// What base64 text stands for; line breaks do not count. Errors are in Go's words.
+pub(super) fn base64_decoded(text: &str) -> Result<Vec<u8>, String> {
+    let decoded = if text.contains(['\r', '\n']) {
+        STANDARD.decode(text.replace(['\r', '\n'], ""))
+    } else {
+        STANDARD.decode(text)
+    };
+    decoded.map_err(|_| format!("illegal base64 data at input byte {}", base64_error_at(text)))
+}
 
 fn base64_error_at(text: &str) -> usize {
     let valid = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
@@ -82,7 +94,7 @@ fn base32(bytes: &[u8]) -> String {
 fn base32_decoded(text: &str) -> String {
     let mut bits = 0u32;
     let mut count = 0;
-    let mut bytes = Vec::new();
+    let mut decoded = Vec::new();
     for (at, byte) in text.trim_end_matches('=').bytes().enumerate() {
         let Some(value) = BASE32.iter().position(|letter| *letter == byte) else {
             return format!("illegal base32 data at input byte {at}");
@@ -91,11 +103,11 @@ fn base32_decoded(text: &str) -> String {
         count += 5;
         if count >= 8 {
             count -= 8;
-            bytes.push(u8::try_from((bits >> count) & 0xff).unwrap_or(0));
+            decoded.push(u8::try_from((bits >> count) & 0xff).unwrap_or(0));
             bits &= (1 << count) - 1;
         }
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+    bytes::text(&decoded)
 }
 
 fn adler32(bytes: &[u8]) -> u32 {

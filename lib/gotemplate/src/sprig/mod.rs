@@ -3,6 +3,7 @@
 //! Left out: `env` and `expandenv` (a template must not read the environment) and `getHostByName` (nor the network).
 //! A function that fails says so in sprig's or Go's words.
 
+mod crypto;
 mod date;
 mod default;
 mod dict;
@@ -40,7 +41,7 @@ pub fn text() -> Functions<'static> {
         random::TABLE,
     ]
     .into_iter()
-    .fold(Functions::new(), |all, table| all.and(Functions::table(table)))
+    .fold(crypto::functions(), |all, table| all.and(Functions::table(table)))
 }
 
 /// The argument at `index`; the machine has counted them before the call.
@@ -74,11 +75,9 @@ pub fn text_of(value: &Value) -> String {
                 .iter()
                 .filter_map(|item| u8::try_from(item.as_integer()?).ok())
                 .collect();
-            String::from_utf8_lossy(&bytes).into_owned()
+            crate::bytes::text(&bytes)
         }
-        Value::Object(object) if object.bytes().is_some() => {
-            String::from_utf8_lossy(object.bytes().unwrap_or_default()).into_owned()
-        }
+        Value::Object(object) if object.bytes().is_some() => crate::bytes::text(object.bytes().unwrap_or_default()),
         other => print::shown_up_to(other, 8 << 20),
     }
 }

@@ -1,0 +1,224 @@
+//! Certificates: authorities, certificates they sign, and certificates that sign themselves.
+//!
+//! Upstream concept: sprig's `certificate` struct and the template of its certificates: a common name, alternative
+//! names, 128 random bits of serial number, both server and client authentication.
+
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::time::{Duration, SystemTime};
+
+use aws_lc_rs::rsa::KeySize;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, DnValue, ExtendedKeyUsagePurpose, IsCa, Issuer,
+    KeyPair, KeyUsagePurpose, SanType, SerialNumber,
+};
+
+use super::key::PrivateKey;
+use super::pem;
+use crate::failure::Failure;
+use crate::object::GoObject;
+use crate::sprig::{any, int, string};
+use crate::value::Value;
+
+/// The Go type, which functions that take an authority ask for.
+pub(super) const TYPE: &str = "sprig.certificate";
+
+const LABEL: &str = "CERTIFICATE";
+
+const DAY: u64 = 24 * 60 * 60;
+
+/// `sprig.certificate`
+struct Certificate {
+    cert: Rc<str>,
+    key: Rc<str>,
+}
+
+impl GoObject for Certificate {
+    fn type_name(&self) -> String {
+        TYPE.into()
+    }
+
+    fn field(&self, name: &str) -> Option<Value> {
+        match name {
+            "Cert" => Some(Rc::clone(&self.cert).into()),
+            "Key" => Some(Rc::clone(&self.key).into()),
+            _ => None,
+        }
+    }
+
+    fn entries(&self) -> Vec<(Value, Value)> {
+        ["Cert", "Key"]
+            .into_iter()
+            .filter_map(|name| Some((Value::str(name), self.field(name)?)))
+            .collect()
+    }
+}
+
+/// A certificate and its key, both given as base64 of PEM text.
+pub(super) fn custom(args: &[Value]) -> Result<Value, Failure> {
+    let decoded = |index: usize, what: &str| {
+        STANDARD
+            .decode(string(args, index))
+            .ok()
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .ok_or_else(|| Failure::new(format!("unable to decode base64 {what}")))
+    };
+    let cert = decoded(0, "certificate")?;
+    let key = decoded(1, "private key")?;
+    let Some((_, content)) = pem::read(&cert) else {
+        return Err("unable to decode certificate".into());
+    };
+    if x509_parser::parse_x509_certificate(&content).is_err() {
+        return Err("error parsing certificate: decodedCert.Bytes: x509: malformed certificate".into());
+    }
+    PrivateKey::from_pem(&key).map_err(|error| Failure::new(format!("error parsing private key: {error}")))?;
+    Ok(object(cert, key))
+}
+
+/// An authority that signs itself.
+pub(super) fn authority(args: &[Value], key: &PrivateKey) -> Result<Value, Failure> {
+    let mut params = template(string(args, 0), &Value::Nil, &Value::Nil, int(args, 1))?;
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages.push(KeyUsagePurpose::KeyCertSign);
+    signed_by_itself(params, key)
+}
+
+/// A certificate that signs itself but nothing else.
+pub(super) fn self_signed(args: &[Value], key: &PrivateKey) -> Result<Value, Failure> {
+    let params = template(string(args, 0), any(args, 1), any(args, 2), int(args, 3))?;
+    signed_by_itself(params, key)
+}
+
+/// A certificate that an authority signs.
+pub(super) fn signed(args: &[Value], key: &PrivateKey) -> Result<Value, Failure> {
+    let mut params = template(string(args, 0), any(args, 1), any(args, 2), int(args, 3))?;
+    params.use_authority_key_identifier_extension = true;
+    let part = |name: &str| match any(args, 4) {
+        Value::Object(object) => object.field(name),
+        _ => None,
+    };
+    let (cert, signer) = (part("Cert").unwrap_or_default(), part("Key").unwrap_or_default());
+    let Some((_, cert)) = cert.as_str().and_then(pem::read) else {
+        return Err("unable to decode certificate".into());
+    };
+    let malformed = || Failure::new("error parsing certificate: decodedCert.Bytes: x509: malformed certificate");
+    let (_, parsed) = x509_parser::parse_x509_certificate(&cert).map_err(|_| malformed())?;
+    let signer = PrivateKey::from_pem(signer.as_str().unwrap_or_default())
+        .map_err(|error| Failure::new(format!("error parsing private key: {error}")))?;
+    let signer = pair(&signer)?;
+    if rcgen::PublicKeyData::subject_public_key_info(&signer) != parsed.tbs_certificate.subject_pki.raw {
+        return Err("error creating certificate: x509: provided PrivateKey doesn't match parent's PublicKey".into());
+    }
+    let issuer = Issuer::from_ca_cert_der(&cert.as_slice().into(), signer).map_err(|_| malformed())?;
+    let cert = params.signed_by(&pair(key)?, &issuer).map_err(unmade)?;
+    Ok(object(pem::write(LABEL, cert.der()), key.to_pem()))
+}
+
+/// The key of a certificate for which none was given.
+pub(super) fn new_key() -> Result<PrivateKey, Failure> {
+    PrivateKey::rsa(KeySize::Rsa2048)
+}
+
+fn object(cert: String, key: String) -> Value {
+    Value::Object(Rc::new(Certificate {
+        cert: cert.into(),
+        key: key.into(),
+    }))
+}
+
+fn signed_by_itself(params: CertificateParams, key: &PrivateKey) -> Result<Value, Failure> {
+    let cert = params.self_signed(&pair(key)?).map_err(unmade)?;
+    Ok(object(pem::write(LABEL, cert.der()), key.to_pem()))
+}
+
+fn pair(key: &PrivateKey) -> Result<KeyPair, Failure> {
+    let unable = "error creating certificate: x509: certificate private key does not implement crypto.Signer";
+    key.pair().ok_or_else(|| unable.into())
+}
+
+fn unmade(error: rcgen::Error) -> Failure {
+    Failure::new(format!("error creating certificate: {error}"))
+}
+
+/// What all certificates have in common.
+fn template(name: &str, addresses: &Value, names: &Value, days: i64) -> Result<CertificateParams, Failure> {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = DistinguishedName::new();
+    if !name.is_empty() {
+        params.distinguished_name.push(DnType::CommonName, name_value(name));
+    }
+    let mut serial = [0; 16];
+    getrandom::fill(&mut serial).map_err(|error| Failure::new(error.to_string()))?;
+    params.serial_number = Some(SerialNumber::from_slice(&serial));
+    params.subject_alt_names = alternative_names(addresses, names)?;
+    let now = SystemTime::now();
+    let span = Duration::from_secs(days.unsigned_abs().saturating_mul(DAY));
+    let end = if days < 0 {
+        now.checked_sub(span)
+    } else {
+        now.checked_add(span)
+    };
+    params.not_before = now.into();
+    // A certificate's calendar ends with the year 9999.
+    params.not_after = end
+        .filter(|end| {
+            end.duration_since(SystemTime::UNIX_EPOCH)
+                .is_ok_and(|since| since.as_secs() < 253_402_300_800)
+        })
+        .ok_or_else(|| {
+            Failure::new("error creating certificate: asn1: structure error: cannot represent time as GeneralizedTime")
+        })?
+        .into();
+    params.is_ca = IsCa::ExplicitNoCa;
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+    Ok(params)
+}
+
+/// Go writes a printable string where the text allows one.
+fn name_value(text: &str) -> DnValue {
+    let printable = |byte: u8| byte.is_ascii_alphanumeric() || b" '()+,-./:=?".contains(&byte);
+    match text.try_into() {
+        Ok(short) if text.bytes().all(printable) => DnValue::PrintableString(short),
+        _ => DnValue::Utf8String(text.to_owned()),
+    }
+}
+
+fn alternative_names(addresses: &Value, names: &Value) -> Result<Vec<SanType>, Failure> {
+    let items = |value: &Value| match value {
+        Value::List(list) => list.to_vec(),
+        _ => Vec::new(),
+    };
+    // Addresses are checked first, but stand last.
+    let mut found = Vec::new();
+    for item in items(addresses) {
+        let Some(text) = item.as_str() else {
+            let shown = crate::print::shown(&item);
+            return Err(Failure::new(format!("error parsing ip: {shown} is not a string")));
+        };
+        let address: IpAddr = text
+            .parse()
+            .map_err(|_| Failure::new(format!("error parsing ip: {text}")))?;
+        found.push(SanType::IpAddress(address));
+    }
+    let mut all = Vec::new();
+    for item in items(names) {
+        let Some(text) = item.as_str() else {
+            let shown = crate::print::shown(&item);
+            return Err(Failure::new(format!(
+                "error processing alternate dns name: {shown} is not a string"
+            )));
+        };
+        let name = text.try_into().map_err(|_| {
+            Failure::new(format!(
+                "error creating certificate: x509: {} cannot be encoded as an IA5String",
+                crate::quote::quote(text)
+            ))
+        })?;
+        all.push(SanType::DnsName(name));
+    }
+    all.extend(found);
+    Ok(all)
+}
