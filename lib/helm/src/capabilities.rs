@@ -41,6 +41,8 @@ pub struct KubeVersion {
     pub major: String,
     /// Second number; servers may append a `+`.
     pub minor: String,
+    /// What it prints as and what constraints are held against, where that is not `version`; else empty.
+    pub normal: String,
 }
 
 impl KubeVersion {
@@ -54,7 +56,33 @@ impl KubeVersion {
             version: version.to_string(),
             major: version.major.to_string(),
             minor: version.minor.to_string(),
+            normal: String::new(),
         })
+    }
+
+    /// Reads a version from the command line: it is shown as typed, with a `v`, and compared without what follows the
+    /// numbers.
+    ///
+    /// # Errors
+    /// It is no semantic version.
+    pub fn given(text: &str) -> Result<Self, Error> {
+        let bare = text.strip_prefix('v').unwrap_or(text);
+        let numbers = bare.split(['-', '+']).next().unwrap_or(bare);
+        Ok(Self {
+            version: format!("v{bare}"),
+            normal: format!("v{numbers}"),
+            ..Self::parse(text)?
+        })
+    }
+
+    /// The version without what a provider appended, where it is known.
+    #[must_use]
+    pub fn compared(&self) -> &str {
+        if self.normal.is_empty() {
+            &self.version
+        } else {
+            &self.normal
+        }
     }
 }
 
@@ -76,6 +104,7 @@ impl Default for Capabilities {
                 version: DEFAULT_KUBE_VERSION.into(),
                 major: "1".into(),
                 minor: "36".into(),
+                normal: String::new(),
             },
             api_versions: DEFAULT_API_VERSIONS.split_whitespace().map(str::to_owned).collect(),
             helm_version: HELM_VERSION.into(),
@@ -99,7 +128,7 @@ impl Capabilities {
         }
         match (
             Constraint::parse(constraint),
-            Version::parse(&self.kube_version.version),
+            Version::parse(self.kube_version.compared()),
         ) {
             (Ok(constraint), Ok(version)) => constraint.allows(&version),
             _ => false,

@@ -9,7 +9,7 @@ use goyaml::parse;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::{archive, function};
+use crate::{archive, function, go, values};
 
 /// Charts inside charts inside charts: nobody needs more.
 const MAX_NESTING: usize = 32;
@@ -151,7 +151,7 @@ pub struct Metadata {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub deprecated: bool,
     /// Free notes.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "list")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "words")]
     pub annotations: BTreeMap<String, String>,
     /// A constraint on the version of Kubernetes.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
@@ -166,7 +166,23 @@ pub struct Metadata {
 
 /// A string; null counts as empty, as in Go.
 fn text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    Ok(Option::<String>::deserialize(deserializer)?.unwrap_or_default())
+    let value = Option::<Value>::deserialize(deserializer)?;
+    go::text(value.as_ref()).map_err(|found| wrong_kind(found, "string"))
+}
+
+/// A map of strings, read as [`text`] reads them.
+fn words<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
+    let map = Option::<BTreeMap<String, Value>>::deserialize(deserializer)?.unwrap_or_default();
+    map.into_iter()
+        .map(|(key, value)| match go::text(Some(&value)) {
+            Ok(value) => Ok((key, value)),
+            Err(found) => Err(wrong_kind(found, "string")),
+        })
+        .collect()
+}
+
+fn wrong_kind<E: serde::de::Error>(found: &str, wanted: &str) -> E {
+    E::custom(format!("json: cannot unmarshal {found} into Go value of type {wanted}"))
 }
 
 /// A list or map; null counts as empty, as in Go.
@@ -223,6 +239,14 @@ impl Chart {
         found
     }
 
+    /// Makes every number of the defaults a float, so that integers are the user's.
+    pub(crate) fn use_floats(&mut self) {
+        self.values = values::floats(std::mem::take(&mut self.values));
+        for child in &mut self.dependencies {
+            child.use_floats();
+        }
+    }
+
     fn collect_crds(&self, path: &str, found: &mut Vec<(String, String)>) {
         for file in &self.files {
             let manifest = [".yaml", ".yml", ".json"]
@@ -260,16 +284,7 @@ impl Chart {
 }
 
 fn parsed<T: for<'de> Deserialize<'de> + Default>(file: &'static str, data: &[u8]) -> Result<T, Error> {
-    // Values are read through one more layer, which shows in the message.
-    let layer = if file == "values.yaml" {
-        "cannot unmarshal yaml document: "
-    } else {
-        ""
-    };
-    let wrong = |message: String| Error::ParseFile {
-        file,
-        message: format!("{layer}{message}"),
-    };
+    let wrong = |message: String| Error::ParseFile { file, message };
     let text = String::from_utf8_lossy(data);
     let value = parse(text.strip_prefix('\u{feff}').unwrap_or(&text)).map_err(|error| {
         wrong(format!(
@@ -277,26 +292,15 @@ fn parsed<T: for<'de> Deserialize<'de> + Default>(file: &'static str, data: &[u8
             function::yaml_error(&error)
         ))
     })?;
-    let kind = match &value {
-        serde_json::Value::Null => return Ok(T::default()),
-        serde_json::Value::Array(_) => "array",
-        serde_json::Value::Object(_) => "object",
-        serde_json::Value::String(_) => "string",
-        serde_json::Value::Number(_) => "number",
-        serde_json::Value::Bool(_) => "bool",
-    };
     let prefix = "error unmarshaling JSON: while decoding JSON: ";
-    if kind != "object" {
-        let wanted = if file == "values.yaml" {
-            "map[string]interface {}"
-        } else {
-            "v2.Metadata"
-        };
-        return Err(wrong(format!(
-            "{prefix}json: cannot unmarshal {kind} into Go value of type {wanted}"
-        )));
+    match value {
+        Value::Null => Ok(T::default()),
+        Value::Object(_) => serde_json::from_value(value).map_err(|error| wrong(format!("{prefix}{error}"))),
+        other => Err(wrong(format!(
+            "{prefix}json: cannot unmarshal {} into Go value of type v2.Metadata",
+            go::kind(&other)
+        ))),
     }
-    serde_json::from_value(value).map_err(|error| wrong(format!("{prefix}{error}")))
 }
 
 fn load(files: &BTreeMap<String, Vec<u8>>, depth: usize) -> Result<Chart, Error> {
@@ -322,7 +326,12 @@ fn load(files: &BTreeMap<String, Vec<u8>>, depth: usize) -> Result<Chart, Error>
         match name.as_str() {
             "Chart.yaml" => {}
             "Chart.lock" => chart.lock = Some(parsed("Chart.lock", data)?),
-            "values.yaml" => chart.values = parsed("values.yaml", data)?,
+            "values.yaml" => {
+                chart.values = values::parse(data).map_err(|error| Error::ParseFile {
+                    file: "values.yaml",
+                    message: error.to_string(),
+                })?;
+            }
             "values.schema.json" => chart.schema = Some(data.clone()),
             "requirements.yaml" | "requirements.lock" => {
                 if name == "requirements.yaml" {

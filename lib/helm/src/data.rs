@@ -160,8 +160,13 @@ impl GoObject for KubeVersionObject {
         matches!(name, "String" | "GitVersion").then(Signature::default)
     }
 
-    fn call(&self, _: &mut Machine<'_>, _: &str, _: &[Value]) -> Result<Value, Failure> {
-        Ok(self.0.version.as_str().into())
+    fn call(&self, _: &mut Machine<'_>, name: &str, _: &[Value]) -> Result<Value, Failure> {
+        let text = if name == "String" {
+            self.0.compared()
+        } else {
+            &self.0.version
+        };
+        Ok(text.into())
     }
 
     fn entries(&self) -> Vec<(Value, Value)> {
@@ -172,7 +177,7 @@ impl GoObject for KubeVersionObject {
     }
 
     fn display(&self) -> Option<String> {
-        Some(self.0.version.clone())
+        Some(self.0.compared().to_owned())
     }
 }
 

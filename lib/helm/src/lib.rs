@@ -1,13 +1,19 @@
 //! A Helm 4 engine as a library: files of a chart become rendered manifests, manifests become a
 //! recorded release. The way of the data is the order of the modules.
 //!
-//! It never talks to a cluster and never reads a file: what a chart asks the cluster for (`lookup`,
-//! capabilities) is handed in.
+//! It never talks to a cluster: what a chart asks the cluster for (`lookup`, capabilities) is handed in. It reads no
+//! files except in [`folder`], for whoever has a chart on disk.
 
 mod archive;
 pub mod chart;
+mod go;
+
+pub mod folder;
+pub mod ignore;
+mod pattern;
 
 mod dependency;
+pub mod set;
 pub mod values;
 
 pub mod schema;
@@ -19,6 +25,9 @@ mod files;
 mod function;
 pub mod render;
 mod toml;
+
+pub mod document;
+pub mod template;
 
 pub mod release;
 

@@ -107,20 +107,49 @@ pub fn render(
     capabilities: &Capabilities,
     lookup: Option<&dyn Lookup>,
 ) -> Result<Rendered, Error> {
-    if !capabilities.allow(&chart.metadata.kube_version) {
-        return Err(Error::MatchKubeVersion {
-            wanted: chart.metadata.kube_version.clone(),
-            found: capabilities.kube_version.version.clone(),
-        });
-    }
     if chart.metadata.kind == "library" {
         return Err(Error::InstallLibrary);
     }
+    let (mut rendered, chart) = run(chart, values, release, capabilities, lookup, Numbers::Floats)?;
+    rendered.chart = chart.to_json();
+    Ok(rendered)
+}
+
+/// What the numbers of values are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Numbers {
+    /// All are floats, however they are kept.
+    Floats,
+    /// Floats are floats, integers are `int64`.
+    Typed,
+}
+
+/// [`render`] without the record; also returns the chart as its dependencies leave it.
+pub(crate) fn run(
+    chart: &Chart,
+    values: &Values,
+    release: &ReleaseOptions,
+    capabilities: &Capabilities,
+    lookup: Option<&dyn Lookup>,
+    numbers: Numbers,
+) -> Result<(Rendered, Chart), Error> {
     let mut chart = chart.clone();
+    if numbers == Numbers::Typed {
+        chart.use_floats();
+    }
     dependency::process(&mut chart, values)?;
     let values = values::coalesce(&chart, values)?;
     if !release.skip_schema_validation {
-        schema::check(&chart, &values)?;
+        match values::plain(&serde_json::Value::Object(values.clone())) {
+            serde_json::Value::Object(plain) if numbers == Numbers::Typed => schema::check(&chart, &plain)?,
+            _ => schema::check(&chart, &values)?,
+        }
+    }
+    if !capabilities.allow(&chart.metadata.kube_version) {
+        return Err(Error::MatchKubeVersion {
+            wanted: chart.metadata.kube_version.clone(),
+            found: capabilities.kube_version.compared().to_owned(),
+        });
     }
 
     let engine = Engine::new()
@@ -133,6 +162,7 @@ pub fn render(
             values: &values,
             release,
             capabilities,
+            numbers,
         }
         .run(machine))
     });
@@ -150,11 +180,12 @@ pub fn render(
         .remove(&format!("{}/templates/{NOTES}", chart.name()))
         .unwrap_or_default();
     let manifests = printed.into_iter().filter(|(path, _)| !path.ends_with(NOTES));
-    Ok(Rendered {
+    let rendered = Rendered {
         manifests: manifests.map(|(path, text)| Manifest { path, text }).collect(),
         notes,
-        chart: chart.to_json(),
-    })
+        chart: serde_json::Value::Null,
+    };
+    Ok((rendered, chart))
 }
 
 /// Everything one execution needs.
@@ -163,6 +194,7 @@ struct Job<'j> {
     values: &'j Values,
     release: &'j ReleaseOptions,
     capabilities: &'j Capabilities,
+    numbers: Numbers,
 }
 
 /// One template with what it sees.
@@ -175,7 +207,11 @@ struct Page<'j> {
 
 impl Job<'_> {
     fn run(&self, machine: &mut Machine<'_>) -> Result<BTreeMap<String, String>, Error> {
-        let values = values_of(json::from_json(&serde_json::Value::Object(self.values.clone())));
+        let values = match self.numbers {
+            Numbers::Floats => table(self.values, &json::from_json),
+            Numbers::Typed => table(self.values, &typed),
+        };
+        let values = values.retyped(MapType::Named("common.Values"));
         let mut pages = Vec::new();
         let release = data::release(self.release);
         let capabilities = data::capabilities(self.capabilities);
@@ -213,6 +249,24 @@ impl Job<'_> {
             printed.insert(page.path, text.replace("<no value>", ""));
         }
         Ok(printed)
+    }
+}
+
+fn table(values: &Values, convert: &dyn Fn(&serde_json::Value) -> Value) -> Map {
+    let map = Map::new();
+    for (key, value) in values {
+        map.insert(key, convert(value));
+    }
+    map
+}
+
+/// A value whose integers are `int64`.
+fn typed(value: &serde_json::Value) -> Value {
+    match value {
+        serde_json::Value::Number(number) => number.as_i64().map_or_else(|| json::from_json(value), Value::Int64),
+        serde_json::Value::Array(items) => Value::from(items.iter().map(typed).collect::<Vec<_>>()),
+        serde_json::Value::Object(inner) => table(inner, &typed).into(),
+        other => json::from_json(other),
     }
 }
 

@@ -18,10 +18,59 @@ pub enum Error {
         /// What was given, as Go shows it.
         found: String,
     },
+    /// A text is no table of values; the words are those of Go's libraries.
+    #[error("cannot unmarshal yaml document: {0}")]
+    Parse(String),
 }
 
 /// Values, keyed by name.
 pub type Values = Map<String, Value>;
+
+/// Reads a values file. Several documents are merged, later ones win.
+///
+/// # Errors
+/// The text is no YAML, or holds something else than tables.
+pub fn parse(data: &[u8]) -> Result<Values, Error> {
+    let text = String::from_utf8_lossy(data);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let mut values = Values::new();
+    for document in documents(text) {
+        let value = goyaml::parse(document).map_err(|error| {
+            Error::Parse(format!(
+                "error converting YAML to JSON: {}",
+                crate::function::yaml_error(&error)
+            ))
+        })?;
+        match value {
+            Value::Null => {}
+            Value::Object(table) if values.is_empty() => values = table,
+            Value::Object(table) => values = merge(values, table),
+            other => {
+                return Err(Error::Parse(format!(
+                    "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {} into Go value of type \
+                     map[string]interface {{}}",
+                    crate::go::kind(&other)
+                )));
+            }
+        }
+    }
+    Ok(values)
+}
+
+/// The documents between lines that hold nothing but `---`.
+fn documents(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let (mut start, mut at) = (0, 0);
+    for line in text.split_inclusive('\n') {
+        if line.strip_prefix("---").is_some_and(|rest| rest.trim().is_empty()) {
+            found.push(&text[start..at]);
+            start = at + line.len();
+        }
+        at += line.len();
+    }
+    found.push(&text[start..]);
+    found
+}
 
 /// What a null in higher values does.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -224,5 +273,37 @@ pub(crate) fn at<'v>(values: &'v Values, path: &str) -> Option<&'v Value> {
     match rest {
         None => Some(value),
         Some(rest) => at(value.as_object()?, rest),
+    }
+}
+
+/// Every number as a float, whole ones too: values files hold nothing else, and only `--set` makes integers.
+#[must_use]
+pub fn floats(values: Values) -> Values {
+    values.into_iter().map(|(key, value)| (key, float(value))).collect()
+}
+
+pub(crate) fn float(value: Value) -> Value {
+    match value {
+        Value::Number(number) => number
+            .as_f64()
+            .and_then(serde_json::Number::from_f64)
+            .map_or(Value::Number(number), Value::Number),
+        Value::Array(items) => items.into_iter().map(float).collect(),
+        Value::Object(table) => Value::Object(floats(table)),
+        other => other,
+    }
+}
+
+/// The way back: whole floats as integers, which is how JSON readers know them.
+pub(crate) fn plain(value: &Value) -> Value {
+    match value {
+        Value::Number(number) => number
+            .as_f64()
+            .filter(|_| number.is_f64())
+            .and_then(goyaml::number::from_f64)
+            .unwrap_or_else(|| value.clone()),
+        Value::Array(items) => items.iter().map(plain).collect(),
+        Value::Object(table) => Value::Object(table.iter().map(|(key, value)| (key.clone(), plain(value))).collect()),
+        other => other.clone(),
     }
 }
