@@ -1,0 +1,82 @@
+//! Server-side apply: applying the same again changes nothing, and owners can be read back.
+
+use std::sync::OnceLock;
+
+use apiserver::apply::{Manager, apply, update};
+use apiserver::registry::{Registry, Resource};
+use apiserver::{defaulting, validation};
+use kubeschema::smd;
+use serde_json::Value;
+
+use crate::section;
+
+/// The stored object (with managedFields, or empty for none), then the configuration that is applied.
+pub fn check(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let [live, config] = section::parts(text);
+    let (Ok(live), Ok(config)) = (goyaml::parse(&live), goyaml::parse(&config)) else {
+        return;
+    };
+    let Some(resource) = resource(&config).or_else(|| resource(&live)) else {
+        return;
+    };
+    let live = live
+        .is_object()
+        .then_some(live)
+        .and_then(|live| decoded(resource, live));
+    if !config.is_object() {
+        return;
+    }
+    if let Some(live) = &live {
+        let mut written = config.clone();
+        update(resource, Some(live), &mut written, &manager("writer", 1));
+        check_owners(&written);
+        let mut same = live.clone();
+        update(resource, Some(live), &mut same, &manager("writer", 1));
+        check_owners(&same);
+    }
+    let _ = apply(resource, live.as_ref(), &config, &manager("one", 2), false);
+    let Ok(applied) = apply(resource, live.as_ref(), &config, &manager("one", 2), true) else {
+        return;
+    };
+    check_owners(&applied);
+    let Some(applied) = decoded(resource, applied) else {
+        return;
+    };
+    let _ = validation::validate(resource, &applied, live.as_ref());
+    let again = match apply(resource, Some(&applied), &config, &manager("one", 3), false) {
+        Ok(again) => again,
+        Err(status) => panic!("what was applied cannot be applied again: {}", status.message),
+    };
+    let again = decoded(resource, again).unwrap_or_default();
+    assert_eq!(again, applied, "applying again changes something");
+}
+
+fn manager(name: &str, second: u8) -> Manager {
+    Manager {
+        name: name.to_owned(),
+        subresource: String::new(),
+        time: format!("2026-01-01T00:00:0{second}Z"),
+    }
+}
+
+fn resource(object: &Value) -> Option<&'static Resource> {
+    static REGISTRY: OnceLock<Registry> = OnceLock::new();
+    let registry = REGISTRY.get_or_init(Registry::builtin);
+    let (version, kind) = (object["apiVersion"].as_str()?, object["kind"].as_str()?);
+    registry
+        .resources()
+        .find(|resource| resource.kind == kind && resource.api_version() == version)
+        .map(AsRef::as_ref)
+}
+
+/// The object as it is stored; `None` for one that is refused.
+fn decoded(resource: &Resource, mut object: Value) -> Option<Value> {
+    defaulting::decode(resource, &mut object).ok().map(|_| object)
+}
+
+fn check_owners(object: &Value) {
+    if let Err(error) = smd::read_entries(object) {
+        panic!("owners that were written cannot be read: {error}");
+    }
+}

@@ -1,0 +1,41 @@
+//! Kustomize: the same files give the same objects, and its own output built again is unchanged.
+
+use std::collections::BTreeMap;
+
+use crate::section;
+
+/// The files of a kustomization.
+pub fn check(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let files = section::files(text);
+    let built = kustomize::build(&files, "");
+    let again = kustomize::build(&files, "");
+    let objects = match (built, again) {
+        (Ok(first), Ok(second)) => {
+            assert_eq!(first, second, "not the same twice");
+            first
+        }
+        (Err(first), Err(second)) => {
+            assert_eq!(first.to_string(), second.to_string(), "not the same twice");
+            return;
+        }
+        (first, second) => panic!("once {first:?}, once {second:?}"),
+    };
+    let text: String = objects
+        .iter()
+        .filter_map(|object| goyaml::to_yaml(object).ok())
+        .map(|object| format!("---\n{object}"))
+        .collect();
+    let files = BTreeMap::from([
+        ("kustomization.yaml".to_owned(), b"resources: [all.yaml]\n".to_vec()),
+        ("all.yaml".to_owned(), text.into_bytes()),
+    ]);
+    // Its output may be refused (two objects of one name by different ways), but not come out different.
+    if let Ok(rebuilt) = kustomize::build(&files, "") {
+        assert_eq!(
+            rebuilt.len(),
+            objects.len(),
+            "building again changes the number of objects"
+        );
+    }
+}

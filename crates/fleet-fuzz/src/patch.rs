@@ -1,0 +1,95 @@
+//! Patches: the difference of two states, applied to the first, gives the second.
+
+use kubeschema::kinds;
+use kubeschema::patch::{difference, json, merge, strategic};
+use kubeschema::schema::Type;
+use kubeschema::smd;
+use serde_json::Value;
+
+use crate::section;
+
+/// An object of a built-in kind, a patch, and another state of the object.
+pub fn check(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let [object, patch, other] = section::parts(text);
+    let read = |text: &str| goyaml::parse(text).ok();
+    let (Some(object), Some(patch), Some(other)) = (read(&object), read(&patch), read(&other)) else {
+        return;
+    };
+    apply_json(&object, &patch);
+    apply_merge(&object, &patch, &other);
+    let word = |name: &str| object[name].as_str().unwrap_or_default().to_owned();
+    let schema = kinds::schema_of(&word("apiVersion"), &word("kind")).unwrap_or_else(|| Type::any());
+    apply_strategic(schema, &object, &patch, &other);
+}
+
+fn apply_json(object: &Value, patch: &Value) {
+    let mut once = object.clone();
+    let done = json::apply(&mut once, patch);
+    let mut twice = object.clone();
+    let again = json::apply(&mut twice, patch);
+    assert_eq!(done.is_ok(), again.is_ok());
+    if done.is_ok() {
+        assert_eq!(once, twice, "not the same twice");
+    }
+}
+
+fn apply_merge(object: &Value, patch: &Value, other: &Value) {
+    let mut once = object.clone();
+    merge::apply(&mut once, patch);
+    let mut twice = once.clone();
+    merge::apply(&mut twice, patch);
+    assert_eq!(twice, once, "a merge patch applied again changes something");
+    if object.is_object() && other.is_object() && !has_null(other) {
+        let mut reached = object.clone();
+        merge::apply(&mut reached, &merge::between(object, other));
+        assert_eq!(reached, *other, "the difference does not lead to the other state");
+        assert_eq!(merge::between(other, other), Value::Object(serde_json::Map::new()));
+    }
+    let _ = merge::three_way(object, patch, other);
+}
+
+fn apply_strategic(schema: &Type, object: &Value, patch: &Value, other: &Value) {
+    if !object.is_object() {
+        return;
+    }
+    let mut once = object.clone();
+    let _ = strategic::apply(schema, &mut once, patch);
+    let _ = difference::three_way(schema, patch, other, object);
+    let sound = |value: &Value| {
+        value.is_object() && !has_null(value) && !has_directive(value) && smd::validate(schema, value, false).is_empty()
+    };
+    if !sound(object) || !sound(other) {
+        return;
+    }
+    let difference = difference::two_way(schema, object, other);
+    let mut reached = object.clone();
+    if let Err(error) = strategic::apply(schema, &mut reached, &difference) {
+        panic!("{error} when applying {difference} to {object}");
+    }
+    let left = smd::compare(schema, other, &reached);
+    assert!(
+        left.added.is_empty() && left.modified.is_empty() && left.removed.is_empty(),
+        "{difference} made of {object}\n{reached}\ninstead of\n{other}"
+    );
+}
+
+fn has_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.iter().any(has_null),
+        Value::Object(entries) => entries.values().any(has_null),
+        _ => false,
+    }
+}
+
+/// Fields that a patch takes for orders.
+fn has_directive(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().any(has_directive),
+        Value::Object(entries) => entries
+            .iter()
+            .any(|(key, value)| key.starts_with('$') || has_directive(value)),
+        _ => false,
+    }
+}

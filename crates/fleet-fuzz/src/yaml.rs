@@ -1,0 +1,68 @@
+//! YAML in both dialects: what was read and written again is the same, and says the same as JSON.
+
+use goyaml::{Dialect, Error, json};
+use serde_json::Value;
+
+/// Any bytes as YAML.
+pub fn check(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    for dialect in [Dialect::V2, Dialect::V3] {
+        let first = goyaml::parse_with(dialect, text);
+        match goyaml::parse_documents_with(dialect, text) {
+            Ok(documents) => {
+                assert!(
+                    first.is_ok(),
+                    "{dialect:?}: a stream was read but not its first document: {first:?}"
+                );
+                let lines = 1 + text.matches(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']).count();
+                assert!(documents.iter().all(|document| (1..=lines).contains(&document.line)));
+            }
+            Err(error) => placed(text, &error),
+        }
+        match first {
+            Ok(value) => round_trip(dialect, &value),
+            Err(error) => placed(text, &error),
+        }
+    }
+}
+
+/// An error names a place in the text, or the first place after it.
+fn placed(text: &str, error: &Error) {
+    let lines = 1 + text.matches(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']).count();
+    assert!((1..=lines).contains(&error.line), "{error} in a text of {lines} lines");
+}
+
+fn round_trip(dialect: Dialect, value: &Value) {
+    let text = json::to_string(value);
+    let back: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error} in {text}"));
+    assert_eq!(json::to_string(&back), text, "JSON does not read back");
+    // Go writes the key of a merge as it stands and reads it back as a merge.
+    if has_merge_key(value) {
+        return;
+    }
+    let Ok(yaml) = goyaml::to_yaml_with(dialect, value) else {
+        return;
+    };
+    let again = goyaml::parse_with(dialect, &yaml).unwrap_or_else(|error| panic!("{dialect:?}: {error} in\n{yaml}"));
+    // Some texts change on their way through JSON (U+0085); what came back does not change any more.
+    if !text.contains('\u{85}') {
+        assert_eq!(
+            json::to_string(&again),
+            text,
+            "{dialect:?}: does not read back:\n{yaml}"
+        );
+    }
+    assert_eq!(
+        goyaml::to_yaml_with(dialect, &again).as_deref(),
+        Ok(yaml.as_str()),
+        "{dialect:?}: is written differently the second time"
+    );
+}
+
+fn has_merge_key(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().any(has_merge_key),
+        Value::Object(entries) => entries.iter().any(|(key, value)| key == "<<" || has_merge_key(value)),
+        _ => false,
+    }
+}
