@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::value::Value;
 
@@ -24,6 +25,11 @@ pub(crate) struct Source {
 }
 
 impl Source {
+    /// The text between two byte positions.
+    pub(crate) fn part(&self, from: usize, to: usize) -> &str {
+        self.text.get(from..to).unwrap_or_default()
+    }
+
     /// `NAME:LINE:COLUMN` of a byte position; lines from 1, columns in bytes from 0.
     pub(crate) fn location(&self, pos: usize) -> String {
         let before = self.text.get(..pos).unwrap_or(&self.text);
@@ -37,13 +43,14 @@ impl Tree {
     pub(crate) fn is_blank(&self) -> bool {
         self.body
             .iter()
-            .all(|node| matches!(node, Node::Text(text) if text.trim().is_empty()))
+            .all(|node| matches!(node, Node::Text(from, to) if self.source.part(*from, *to).trim().is_empty()))
     }
 }
 
 #[derive(Debug)]
 pub(crate) enum Node {
-    Text(String),
+    /// A piece of the source between two byte positions.
+    Text(usize, usize),
     Action(Rc<Pipe>),
     If(Rc<Branch>),
     With(Rc<Branch>),
@@ -105,14 +112,15 @@ pub(crate) enum ExprKind {
         value: Rc<str>,
         text: String,
     },
-    /// `.a.b`
-    Field(Vec<Rc<str>>),
-    /// `$x.a.b`: the variable with its dollar sign, and fields.
-    Variable(Rc<str>, Vec<Rc<str>>),
-    Function(Rc<str>),
+    /// `.a.b`, as written.
+    Field(Box<str>),
+    /// `$x.a.b`: the variable with its dollar sign, and the fields as written.
+    Variable(Rc<str>, Box<str>),
+    /// The name, and the number in the table of functions.
+    Function(Arc<str>, usize),
     Pipe(Rc<Pipe>),
-    /// `(pipe).a.b`, `f.a`
-    Chain(Rc<Expr>, Vec<Rc<str>>),
+    /// `(pipe).a.b`, `f.a`; the fields as written.
+    Chain(Rc<Expr>, Box<str>),
 }
 
 /// A number literal in all the types it can take.
@@ -139,10 +147,6 @@ impl Number {
     }
 }
 
-fn fields(f: &mut fmt::Formatter<'_>, names: &[Rc<str>]) -> fmt::Result {
-    names.iter().try_for_each(|name| write!(f, ".{name}"))
-}
-
 impl fmt::Display for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
@@ -150,19 +154,16 @@ impl fmt::Display for Expr {
             ExprKind::Nil => f.write_str("nil"),
             ExprKind::Bool(value) => write!(f, "{value}"),
             ExprKind::Number { text, .. } | ExprKind::Str { text, .. } => f.write_str(text),
-            ExprKind::Field(names) => fields(f, names),
-            ExprKind::Variable(name, names) => {
-                f.write_str(name)?;
-                fields(f, names)
-            }
-            ExprKind::Function(name) => f.write_str(name),
+            ExprKind::Field(path) => f.write_str(path),
+            ExprKind::Variable(name, path) => write!(f, "{name}{path}"),
+            ExprKind::Function(name, _) => f.write_str(name),
             ExprKind::Pipe(pipe) => write!(f, "{pipe}"),
-            ExprKind::Chain(inner, names) => {
+            ExprKind::Chain(inner, path) => {
                 match inner.kind {
                     ExprKind::Pipe(_) => write!(f, "({inner})")?,
                     _ => write!(f, "{inner}")?,
                 }
-                fields(f, names)
+                f.write_str(path)
             }
         }
     }

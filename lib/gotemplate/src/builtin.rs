@@ -1,5 +1,7 @@
 //! Go's own template functions besides comparison: printing, escaping, `len`, `index`, `slice` and `call`.
 
+use std::sync::OnceLock;
+
 use crate::compare;
 use crate::failure::Failure;
 use crate::function::{Functions, Native};
@@ -32,7 +34,9 @@ const TABLE: &[(&str, &str, Native)] = &[
 
 /// The functions every template has.
 pub(crate) fn functions() -> Functions<'static> {
-    Functions::table(TABLE).and(compare::functions())
+    static OWN: OnceLock<Functions<'static>> = OnceLock::new();
+    OWN.get_or_init(|| Functions::table(TABLE).and(compare::functions()))
+        .clone()
 }
 
 /// The one string, or all arguments printed as `Sprint` does.

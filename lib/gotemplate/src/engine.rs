@@ -1,5 +1,6 @@
 //! The one-call use: options, then text in, text out; and the stack every execution gets.
 
+use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 
 use crate::budget::{self, Limits};
@@ -91,11 +92,11 @@ impl<'a> Engine<'a> {
         })
     }
 
-    /// Runs `work` with a fresh machine on a thread whose stack holds every allowed nesting. Values made inside do not
-    /// outlive it.
+    /// Runs `work` with a fresh machine on a stack that holds every allowed nesting. Values made inside do not outlive
+    /// it.
     ///
     /// # Errors
-    /// What `work` returns; or the thread could not be started.
+    /// What `work` returns.
     pub fn run<T: Send>(&self, work: impl FnOnce(&mut Machine<'a>) -> Result<T, Error> + Send) -> Result<T, Error>
     where
         Self: Sync,
@@ -107,18 +108,11 @@ impl<'a> Engine<'a> {
                 work(&mut machine)
             })
         };
-        std::thread::scope(|scope| {
-            let thread = std::thread::Builder::new()
-                .name("template".into())
-                .stack_size(STACK)
-                .spawn_scoped(scope, body);
-            let stopped = || Error::Template {
-                message: "the execution's thread stopped".into(),
-            };
-            match thread {
-                Ok(handle) => handle.join().unwrap_or_else(|_| Err(stopped())),
-                Err(_) => Err(stopped()),
-            }
+        // A mistake of ours must not take the caller down with it.
+        std::panic::catch_unwind(AssertUnwindSafe(|| stacker::grow(STACK, body))).unwrap_or_else(|_| {
+            Err(Error::Template {
+                message: "the execution stopped".into(),
+            })
         })
     }
 }

@@ -56,11 +56,12 @@ impl Machine<'_> {
         };
         match &first.kind {
             ExprKind::Field(_) | ExprKind::Chain(..) => self.operand(dot, first, &command.args[1..], last),
-            ExprKind::Variable(_, names) if !names.is_empty() => self.operand(dot, first, &command.args[1..], last),
-            ExprKind::Function(name) => {
+            ExprKind::Variable(_, path) if !path.is_empty() => self.operand(dot, first, &command.args[1..], last),
+            ExprKind::Function(name, place) => {
                 self.stand(At::Expr(Rc::clone(first)));
                 let at = At::Command(Rc::clone(command));
-                self.function(dot, name, at, &command.args[1..], last).map(Slot::from)
+                self.function(dot, (name, *place), at, &command.args[1..], last)
+                    .map(Slot::from)
             }
             ExprKind::Pipe(pipe) => {
                 self.no_arguments(first, &command.args[1..], last.as_ref())?;
@@ -96,28 +97,28 @@ impl Machine<'_> {
                 Some(value) => Ok(value.into()),
                 None => Err(self.fail(format!("{text} overflows int"))),
             },
-            ExprKind::Field(names) => self.fields(dot, dot.clone(), expr, names, (args, last)),
-            ExprKind::Variable(name, names) => {
+            ExprKind::Field(path) => self.fields(dot, dot.clone(), expr, path, (args, last)),
+            ExprKind::Variable(name, path) => {
                 let Some(slot) = self.variable(name) else {
                     return Err(self.fail(format!("undefined variable: {name}")));
                 };
-                if names.is_empty() {
+                if path.is_empty() {
                     Ok(slot)
                 } else {
-                    self.fields(dot, slot, expr, names, (args, last))
+                    self.fields(dot, slot, expr, path, (args, last))
                 }
             }
-            ExprKind::Function(name) => self
-                .function(dot, name, At::Expr(Rc::clone(expr)), args, last)
+            ExprKind::Function(name, place) => self
+                .function(dot, (name, *place), At::Expr(Rc::clone(expr)), args, last)
                 .map(Slot::from),
             ExprKind::Pipe(pipe) => self.pipeline(dot, pipe).map(Slot::from),
-            ExprKind::Chain(inner, names) => {
+            ExprKind::Chain(inner, path) => {
                 if matches!(inner.kind, ExprKind::Nil) {
                     return Err(self.fail("indirection through explicit nil"));
                 }
                 let value = self.argument(dot, Param::Raw, inner)?;
                 // Go stands at the last part of the inner expression then.
-                self.fields(dot, value.into(), expr, names, (args, last))
+                self.fields(dot, value.into(), expr, path, (args, last))
             }
         }
     }
@@ -128,17 +129,16 @@ impl Machine<'_> {
         dot: &Slot,
         receiver: Slot,
         expr: &Rc<Expr>,
-        names: &[Rc<str>],
+        path: &str,
         (args, last): (&[Rc<Expr>], Option<Value>),
     ) -> Step<Slot> {
-        let Some((name, path)) = names.split_last() else {
-            return Ok(receiver);
-        };
         let mut receiver = receiver;
-        for name in path {
+        let mut path = path.get(1..).unwrap_or_default();
+        while let Some((name, rest)) = path.split_once('.') {
             receiver = self.field(dot, &receiver, expr, name, (&[], None))?;
+            path = rest;
         }
-        self.field(dot, &receiver, expr, name, (args, last))
+        self.field(dot, &receiver, expr, path, (args, last))
     }
 
     fn field(
@@ -146,7 +146,7 @@ impl Machine<'_> {
         dot: &Slot,
         receiver: &Slot,
         expr: &Rc<Expr>,
-        name: &Rc<str>,
+        name: &str,
         (args, last): (&[Rc<Expr>], Option<Value>),
     ) -> Step<Slot> {
         let has_arguments = !args.is_empty() || last.is_some();
@@ -227,8 +227,16 @@ impl Machine<'_> {
         }
     }
 
-    fn function(&mut self, dot: &Slot, name: &str, at: At, args: &[Rc<Expr>], last: Option<Value>) -> Step<Value> {
-        let Some(function) = self.functions.find(name) else {
+    fn function(
+        &mut self,
+        dot: &Slot,
+        (name, place): (&str, usize),
+        at: At,
+        args: &[Rc<Expr>],
+        last: Option<Value>,
+    ) -> Step<Value> {
+        let functions = Rc::clone(&self.functions);
+        let Some(function) = functions.at(place) else {
             return Err(self.fail(format!("{} is not a defined function", quote::quote(name))));
         };
         let callee = Callee {

@@ -1,6 +1,5 @@
 //! The table of functions a template may call: what each takes, and what runs.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::failure::Failure;
@@ -63,12 +62,21 @@ impl Param {
 }
 
 /// The parameters of a function or method.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
     /// The fixed ones.
-    pub params: Vec<Param>,
+    pub params: Arc<[Param]>,
     /// The type of the variable ones that follow.
     pub rest: Option<Param>,
+}
+
+impl Default for Signature {
+    fn default() -> Self {
+        Self {
+            params: Arc::from([]),
+            rest: None,
+        }
+    }
 }
 
 impl Signature {
@@ -96,7 +104,10 @@ impl Signature {
                 _ => params.push(Param::Never),
             }
         }
-        Self { params, rest }
+        Self {
+            params: params.into(),
+            rest,
+        }
     }
 }
 
@@ -118,10 +129,11 @@ pub(crate) struct Function<'a> {
     pub(crate) body: Body<'a>,
 }
 
-/// Functions a template may call, by name.
+/// Functions a template may call, by name. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Functions<'a> {
-    table: BTreeMap<String, Arc<Function<'a>>>,
+    /// Sorted by name. A function's place is its number in parsed templates.
+    table: Arc<Vec<(Arc<str>, Function<'a>)>>,
 }
 
 impl<'a> Functions<'a> {
@@ -132,70 +144,95 @@ impl<'a> Functions<'a> {
 
     /// Adds a function; `signature` is the short form of [`Signature::short`].
     #[must_use]
-    pub fn with(mut self, name: &str, signature: &str, body: Native) -> Self {
-        self.insert(name, signature, Body::Native(body));
-        self
+    pub fn with(self, name: &str, signature: &str, body: Native) -> Self {
+        self.with_signature(name, Signature::short(signature), body)
     }
 
     /// Adds a function whose parameters the short form has no letters for.
     #[must_use]
     pub fn with_signature(mut self, name: &str, signature: Signature, body: Native) -> Self {
         let body = Body::Native(body);
-        self.table
-            .insert(name.to_owned(), Arc::new(Function { signature, body }));
+        self.insert(Arc::from(name), Function { signature, body });
         self
     }
 
     /// Adds a function that carries state.
     #[must_use]
     pub fn with_closure(mut self, name: &str, signature: &str, body: Closure<'a>) -> Self {
-        self.insert(name, signature, Body::Closure(body));
+        let signature = Signature::short(signature);
+        let body = Body::Closure(body);
+        self.insert(Arc::from(name), Function { signature, body });
         self
     }
 
     /// Leaves functions out.
     #[must_use]
     pub fn without(mut self, names: &[&str]) -> Self {
-        for name in names {
-            self.table.remove(*name);
-        }
+        Arc::make_mut(&mut self.table).retain(|(name, _)| !names.contains(&&**name));
         self
     }
 
     /// Adds all of `other`, which replace those of the same name.
     #[must_use]
-    pub fn and(mut self, other: Functions<'a>) -> Self {
-        self.table.extend(other.table);
-        self
+    pub fn and(self, other: Functions<'a>) -> Self {
+        if self.table.is_empty() {
+            return other;
+        }
+        // Both are sorted.
+        let mut all = Vec::with_capacity(self.table.len() + other.table.len());
+        let mut ours = self.table.iter().peekable();
+        for theirs in other.table.iter() {
+            while let Some(one) = ours.next_if(|one| one.0 < theirs.0) {
+                all.push(one.clone());
+            }
+            ours.next_if(|one| one.0 == theirs.0);
+            all.push(theirs.clone());
+        }
+        all.extend(ours.cloned());
+        Self { table: Arc::new(all) }
     }
 
     /// Whether there is a function of that name.
     pub fn contains(&self, name: &str) -> bool {
-        self.table.contains_key(name)
+        self.find(name).is_some()
     }
 
     /// All names, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.table.keys().map(String::as_str)
+        self.table.iter().map(|(name, _)| &**name)
     }
 
     pub(crate) fn table(table: &[(&str, &str, Native)]) -> Self {
-        let mut functions = Self::default();
-        for (name, signature, body) in table {
-            functions.insert(name, signature, Body::Native(*body));
+        let mut functions: Vec<(Arc<str>, Function<'a>)> = table
+            .iter()
+            .map(|(name, signature, body)| {
+                let signature = Signature::short(signature);
+                let body = Body::Native(*body);
+                (Arc::from(*name), Function { signature, body })
+            })
+            .collect();
+        functions.sort_by(|(left, _), (right, _)| left.cmp(right));
+        Self {
+            table: Arc::new(functions),
         }
-        functions
     }
 
-    pub(crate) fn find(&self, name: &str) -> Option<Arc<Function<'a>>> {
-        self.table.get(name).cloned()
+    /// The number of the function of that name, and its name to keep.
+    pub(crate) fn find(&self, name: &str) -> Option<(usize, Arc<str>)> {
+        let place = self.table.binary_search_by(|(known, _)| (**known).cmp(name)).ok()?;
+        Some((place, Arc::clone(&self.table[place].0)))
     }
 
-    fn insert(&mut self, name: &str, signature: &str, body: Body<'a>) {
-        let function = Function {
-            signature: Signature::short(signature),
-            body,
-        };
-        self.table.insert(name.to_owned(), Arc::new(function));
+    /// The function of that number.
+    pub(crate) fn at(&self, place: usize) -> Option<&Function<'a>> {
+        self.table.get(place).map(|(_, function)| function)
+    }
+
+    fn insert(&mut self, name: Arc<str>, function: Function<'a>) {
+        let table = Arc::make_mut(&mut self.table);
+        match table.binary_search_by(|(known, _)| known.cmp(&name)) {
+            Ok(place) => table[place].1 = function,
+            Err(place) => table.insert(place, (name, function)),
+        }
     }
 }

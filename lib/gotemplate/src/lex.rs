@@ -4,6 +4,8 @@
 //! Upstream concept: the scanner of Go's `text/template/parse`. It never fails itself: what cannot be read is one last
 //! error token, which the parser reports when it gets there.
 
+use memchr::memmem;
+
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -48,29 +50,37 @@ pub(crate) enum Keyword {
     With,
 }
 
-#[derive(Clone, Debug)]
-pub(crate) struct Token {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Token<'t> {
     pub(crate) kind: Kind,
     /// Byte position in the template text.
     pub(crate) pos: usize,
     /// Line, from 1.
     pub(crate) line: usize,
-    /// The token's text; of an error, its message.
-    pub(crate) text: String,
+    /// The token's text; empty for an error.
+    pub(crate) text: &'t str,
 }
 
-impl Token {
+/// What a text was read as.
+#[derive(Debug)]
+pub(crate) struct Tokens<'t> {
+    /// The last one is `End` or `Error`.
+    pub(crate) list: Vec<Token<'t>>,
+    /// What the error is, where there is one.
+    pub(crate) problem: String,
+}
+
+impl Token<'_> {
     /// How error messages quote a token.
     pub(crate) fn shown(&self) -> String {
         match self.kind {
             Kind::End => "EOF".into(),
-            Kind::Error => self.text.clone(),
             Kind::Keyword(_) | Kind::Dot => format!("<{}>", self.text),
             _ if self.text.len() > 10 => {
                 let cut: String = self.text.chars().take(10).collect();
                 format!("{}...", crate::quote::quote(&cut))
             }
-            _ => crate::quote::quote(&self.text),
+            _ => crate::quote::quote(self.text),
         }
     }
 }
@@ -91,32 +101,39 @@ impl Default for Delims {
     }
 }
 
-/// Reads all tokens of `input`; the last one is `End` or `Error`.
-pub(crate) fn tokens(input: &str, delims: &Delims) -> Vec<Token> {
+/// Reads all tokens of `input`.
+pub(crate) fn tokens<'t>(input: &'t str, delims: &Delims) -> Tokens<'t> {
     let mut lexer = Lexer {
         input,
         delims,
+        left: memmem::Finder::new(&delims.left),
         pos: 0,
         counted: 0,
         line: 1,
-        out: Vec::new(),
+        out: Vec::with_capacity(input.len() / 8 + 8),
         parens: 0,
     };
+    let mut problem = String::new();
     if let Err(message) = lexer.run() {
-        let pos = lexer.pos.min(input.len());
-        lexer.push_text(Kind::Error, pos, message);
+        problem = message;
+        lexer.pos = lexer.pos.min(input.len());
+        lexer.push(Kind::Error, 0);
     }
-    lexer.out
+    Tokens {
+        list: lexer.out,
+        problem,
+    }
 }
 
-struct Lexer<'t> {
+struct Lexer<'t, 'd> {
     input: &'t str,
-    delims: &'t Delims,
+    delims: &'d Delims,
+    left: memmem::Finder<'d>,
     pos: usize,
     /// Up to where newlines have been counted, and the line there.
     counted: usize,
     line: usize,
-    out: Vec<Token>,
+    out: Vec<Token<'t>>,
     parens: usize,
 }
 
@@ -124,44 +141,41 @@ type Step<T> = Result<T, String>;
 
 const SPACES: &[char] = &[' ', '\t', '\r', '\n'];
 
-impl<'t> Lexer<'t> {
+/// Length of the white space at the start.
+fn spaces(text: &str) -> usize {
+    text.bytes()
+        .position(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
+        .unwrap_or(text.len())
+}
+
+impl<'t> Lexer<'t, '_> {
     fn rest(&self) -> &'t str {
         self.input.get(self.pos..).unwrap_or("")
     }
 
     fn line_at(&mut self, pos: usize) -> usize {
+        let bytes = self.input.as_bytes();
         if pos >= self.counted {
-            let passed = self.input.get(self.counted..pos).unwrap_or("");
-            self.line += passed.bytes().filter(|byte| *byte == b'\n').count();
+            self.line += newlines(bytes.get(self.counted..pos).unwrap_or_default());
             self.counted = pos;
             return self.line;
         }
-        1 + self
-            .input
-            .get(..pos)
-            .unwrap_or("")
-            .bytes()
-            .filter(|byte| *byte == b'\n')
-            .count()
-    }
-
-    fn push_text(&mut self, kind: Kind, pos: usize, text: String) {
-        let line = self.line_at(pos);
-        self.out.push(Token { kind, pos, line, text });
+        1 + newlines(bytes.get(..pos).unwrap_or_default())
     }
 
     /// Makes the next `len` bytes a token.
     fn push(&mut self, kind: Kind, len: usize) {
-        let text = self.rest().get(..len).unwrap_or("").to_owned();
+        let text = self.rest().get(..len).unwrap_or("");
         let pos = self.pos;
+        let line = self.line_at(pos);
+        self.out.push(Token { kind, pos, line, text });
         self.pos += len;
-        self.push_text(kind, pos, text);
     }
 
     fn run(&mut self) -> Step<()> {
         loop {
             let rest = self.rest();
-            let Some(found) = rest.find(self.delims.left.as_str()) else {
+            let Some(found) = self.left.find(rest.as_bytes()) else {
                 if !rest.is_empty() {
                     self.push(Kind::Text, rest.len());
                 }
@@ -212,15 +226,14 @@ impl<'t> Lexer<'t> {
 
     fn skip_spaces(&mut self) {
         let rest = self.rest();
-        self.pos += rest.len() - rest.trim_start_matches(SPACES).len();
+        self.pos += spaces(rest);
     }
 
     /// Length of a closing delimiter here (with its trim marker), and whether it trims.
     fn right_delim(&self) -> Option<(usize, bool)> {
         let rest = self.rest();
-        let mut chars = rest.chars();
-        if chars.next().is_some_and(|first| SPACES.contains(&first))
-            && rest[1..].starts_with('-')
+        let bytes = rest.as_bytes();
+        if matches!(bytes, [b' ' | b'\t' | b'\r' | b'\n', b'-', ..])
             && rest[2..].starts_with(self.delims.right.as_str())
         {
             return Some((2 + self.delims.right.len(), true));
@@ -255,7 +268,7 @@ impl<'t> Lexer<'t> {
         };
         match first {
             ' ' | '\t' | '\r' | '\n' => {
-                let mut len = rest.len() - rest.trim_start_matches(SPACES).len();
+                let mut len = spaces(rest);
                 // A space before a trimming delimiter belongs to the delimiter.
                 if rest[len..]
                     .strip_prefix('-')
@@ -450,7 +463,18 @@ fn is_word(character: char) -> bool {
 }
 
 fn word_len(text: &str) -> usize {
+    let plain = text
+        .bytes()
+        .position(|byte| byte != b'_' && !byte.is_ascii_alphanumeric())
+        .unwrap_or(text.len());
+    if text.as_bytes().get(plain).is_none_or(u8::is_ascii) {
+        return plain;
+    }
     text.find(|character| !is_word(character)).unwrap_or(text.len())
+}
+
+fn newlines(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte == b'\n').count()
 }
 
 fn keyword(word: &str) -> Option<Keyword> {

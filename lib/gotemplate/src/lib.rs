@@ -9,6 +9,8 @@ mod lex;
 mod quote;
 
 mod ast;
+mod clause;
+mod literal;
 mod parse;
 
 mod template;

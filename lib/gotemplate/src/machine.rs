@@ -114,7 +114,7 @@ impl<'a> Machine<'a> {
         let functions = Rc::clone(&self.functions);
         let rules = Rules {
             delims: &self.delims,
-            known_function: &|function| functions.contains(function),
+            function: &|function| functions.find(function),
         };
         for tree in parse::parse(name, text, &rules)? {
             self.templates.add(tree);
@@ -368,7 +368,10 @@ impl<'a> Machine<'a> {
     fn node(&mut self, dot: &Slot, node: &Node) -> Result<(), Stop> {
         self.charge(1)?;
         match node {
-            Node::Text(text) => Ok(self.write(text)?),
+            Node::Text(from, to) => {
+                let source = Rc::clone(&self.source);
+                Ok(self.write(source.part(*from, *to))?)
+            }
             Node::Action(pipe) => {
                 let value = self.pipeline(dot, pipe)?;
                 if pipe.declared.is_empty() {

@@ -18,6 +18,8 @@ mod text;
 mod url;
 mod version;
 
+use std::sync::OnceLock;
+
 use crate::function::Functions;
 use crate::print;
 use crate::value::{Element, Value};
@@ -26,6 +28,11 @@ pub use self::dict::{merge, merge_over};
 
 /// All functions of sprig's text table, without those that read the environment or the network.
 pub fn text() -> Functions<'static> {
+    static TEXT: OnceLock<Functions<'static>> = OnceLock::new();
+    TEXT.get_or_init(made).clone()
+}
+
+fn made() -> Functions<'static> {
     [
         default::TABLE,
         text::TABLE,

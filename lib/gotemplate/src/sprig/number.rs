@@ -10,7 +10,7 @@ pub(super) fn to_int64(value: &Value) -> i64 {
         Value::Uint(number) => i64::try_from(*number).unwrap_or(0),
         Value::Float(number) => truncated(*number),
         Value::Bool(flag) => i64::from(*flag),
-        Value::Str(text) => crate::parse::integer(without_zero_decimals(text)).unwrap_or(0),
+        Value::Str(text) => crate::literal::integer(without_zero_decimals(text)).unwrap_or(0),
         _ => 0,
     }
 }

@@ -61,7 +61,7 @@ const STEPS: usize = 250_000;
 pub(super) fn functions() -> Functions<'static> {
     let authority = Param::Struct(certificate::TYPE);
     let signature = |params: &[Param]| Signature {
-        params: params.to_vec(),
+        params: params.into(),
         rest: None,
     };
     use Param::{Int, List, Str};
