@@ -131,6 +131,7 @@ type Kinds = Arc<Mutex<BTreeMap<(String, String), Kind>>>;
 pub struct Cluster {
     client: kube::Client,
     kinds: Kinds,
+    recalled: Option<Arc<Vec<Value>>>,
 }
 
 impl Cluster {
@@ -140,6 +141,7 @@ impl Cluster {
         Self {
             client,
             kinds: Kinds::default(),
+            recalled: None,
         }
     }
 
@@ -166,6 +168,17 @@ impl Cluster {
         Self {
             client: kube::Client::new(service, "default"),
             kinds: self.kinds.clone(),
+            recalled: None,
+        }
+    }
+
+    /// The same cluster, whose lists are answered from `objects`: what the server said when it
+    /// wrote them need not be asked for again. Single reads and writes still go to the server.
+    #[must_use]
+    pub fn recalling(&self, objects: Vec<Value>) -> Self {
+        Self {
+            recalled: Some(Arc::new(objects)),
+            ..self.clone()
         }
     }
 
@@ -397,6 +410,16 @@ impl Cluster {
         namespace: &str,
         selector: &str,
     ) -> Result<Vec<Value>, Error> {
+        if let Some(objects) = &self.recalled {
+            let fits = |object: &&Value| {
+                (object::api_version(object), object::kind(object)) == (api_version, kind_name)
+                    && (namespace.is_empty() || object::namespace(object) == namespace)
+                    && selector
+                        .split_once('=')
+                        .is_none_or(|(key, value)| object::label(object, key) == Some(value))
+            };
+            return Ok(objects.iter().filter(fits).cloned().collect());
+        }
         let kind = self.kind(api_version, kind_name).await?;
         let uri = format!("{}?labelSelector={}", kind.path(namespace, ""), encode(selector));
         let mut list = self.call(Method::GET, &uri, "", None).await?;

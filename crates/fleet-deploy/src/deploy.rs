@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use fleet_api::{BundleDeploymentOptions, HelmOptions, names};
 use helm::capabilities::Capabilities;
-use helm::release::Release;
-use helm::step::{self, Next, Step};
+use helm::step::{self, Next, State, Step};
 use serde_json::{Map, Value};
 
 use crate::assemble::{self, Assembled, Subject};
@@ -15,10 +14,11 @@ use crate::cluster::{self, Cluster};
 use crate::content::Resource;
 use crate::object::{self, ObjectKey};
 use crate::postrender::{self, ObjectSet, Objects, Rendered};
+use crate::release::{self, Deployed, Mode, Ports, Target};
 use crate::render;
-use crate::run::{self, Mode, Ports, Target};
+use crate::store::{self, History};
+use crate::values;
 use crate::write::Method;
-use crate::{store, values};
 
 /// Revisions kept when the options give no number.
 const HISTORY: usize = 2;
@@ -46,7 +46,7 @@ pub enum Error {
     Scope(String),
     /// A step failed.
     #[error(transparent)]
-    Step(#[from] run::Error),
+    Step(#[from] release::Error),
     /// A record could not be read.
     #[error(transparent)]
     Store(#[from] store::Error),
@@ -61,7 +61,7 @@ impl Error {
     #[must_use]
     pub fn is_terminal(&self) -> bool {
         match self {
-            Self::Step(run::Error::Foreign { .. }) | Self::PostRender(postrender::Error::Template { .. }) => true,
+            Self::Step(release::Error::Foreign { .. }) | Self::PostRender(postrender::Error::Template { .. }) => true,
             Self::Render(error) => error.is_terminal(),
             _ => false,
         }
@@ -133,67 +133,61 @@ pub fn mode(options: &BundleDeploymentOptions) -> Mode {
     }
 }
 
-/// Renders and deploys. Returns the record of the new revision.
+/// Renders and deploys: one pass of repairs, if a predecessor left something unfinished, and one
+/// new revision.
 ///
 /// # Errors
-/// What stands in the way; nothing was changed on the cluster if rendering failed.
-pub async fn deploy(ports: &Ports, deployment: &Deployment<'_>) -> Result<Release, Error> {
+/// What stands in the way; nothing but the chart's definitions was written if rendering failed.
+pub async fn deploy(ports: &Ports, deployment: &Deployment<'_>) -> Result<Deployed, Error> {
     let options = deployment.options;
     let name = release_name(deployment.subject.name, options);
     let namespace = release_namespace(options).to_owned();
     let assembled = assemble::assemble(&deployment.subject, deployment.resources, options)?;
-    let mut given = values::gather(&ports.cluster, options, &namespace).await?;
+    let given = values::gather(&ports.cluster, options, &namespace).await?;
     let mode = mode(options);
-    let mut target: Option<Target> = None;
+    let mut made: Option<Target> = None;
     let mut done: Vec<Step> = Vec::new();
     loop {
         let history = store::history(&ports.agent, &namespace, &name).await?;
-        let state = step::release_state(&store::revisions(&history));
+        let state = step::release_state(&history.revisions());
         let step = match step::next_step(state, &done) {
             Next::Run(step) => step,
             Next::Contended | Next::Settled => return Err(Error::Contended),
         };
-        if target.is_none() {
-            if given.is_empty() {
-                given = reused(&history);
+        // Nothing is repaired for a bundle that cannot be rendered.
+        let target = match made.take() {
+            Some(target) => target,
+            None => {
+                let call = Call {
+                    name: &name,
+                    namespace: &namespace,
+                    given: &given,
+                    history: &history,
+                    state,
+                    step,
+                };
+                make_target(ports, deployment, &assembled, call).await?
             }
-            let revision = history.last().map_or(1, |release| release.version + 1);
-            let install = matches!(step, Step::Install { .. } | Step::FinishRemoval { .. });
-            target = Some(
-                make_target(
-                    ports,
-                    deployment,
-                    &assembled,
-                    render::Release {
-                        name: &name,
-                        namespace: &namespace,
-                        revision,
-                        install,
-                    },
-                    &given,
-                )
-                .await?,
-            );
-        }
-        let Some(target) = &target else {
-            return Err(Error::Contended);
         };
         match step {
-            Step::FinishRemoval { .. } => run::uninstall(ports, &history).await?,
-            Step::MarkFailed { revision } => run::mark_failed(ports, &history, revision).await?,
+            Step::FinishRemoval { .. } => release::uninstall(ports, &history).await?,
+            Step::MarkFailed { revision } => release::mark_failed(ports, &history, revision).await?,
             Step::RollBack { to, last } => {
-                let way = run::Way {
+                let way = release::Way {
                     to,
                     last,
                     method: Method::ClientSide,
+                    wait: false,
                 };
-                run::roll_back(ports, target, &mode, &history, way).await?;
+                release::roll_back(ports, &mode, &history, way).await?;
             }
-            Step::Install { revision } => return Ok(run::install(ports, target, &mode, revision).await?),
+            Step::Install { revision } => return Ok(release::install(ports, &target, &mode, &history, revision).await?),
             Step::Upgrade { base, revision } => {
-                return Ok(run::upgrade(ports, target, &mode, &history, base, revision).await?);
+                let numbers = release::Numbers { base, revision };
+                return Ok(release::upgrade(ports, &target, &mode, &history, numbers).await?);
             }
         }
+        made = Some(target);
         done.push(step);
     }
 }
@@ -230,20 +224,58 @@ pub async fn template(deployment: &Deployment<'_>, capabilities: Capabilities) -
     Ok(postrender::sort(documents)?)
 }
 
-/// Helm's rule: an upgrade without values keeps those of the revision before.
-fn reused(history: &[Release]) -> Map<String, Value> {
-    history.last().map(|release| release.config.clone()).unwrap_or_default()
+/// For which action a target is made.
+#[derive(Clone, Copy)]
+struct Call<'a> {
+    name: &'a str,
+    namespace: &'a str,
+    /// Values that the deployment gives.
+    given: &'a Map<String, Value>,
+    history: &'a History,
+    state: State,
+    step: Step,
+}
+
+impl Call<'_> {
+    fn installs(&self) -> bool {
+        matches!(self.step, Step::Install { .. } | Step::FinishRemoval { .. })
+    }
+
+    fn release(&self) -> render::Release<'_> {
+        render::Release {
+            name: self.name,
+            namespace: self.namespace,
+            revision: self.history.last().map_or(1, |last| last.version + 1),
+            install: self.installs(),
+        }
+    }
+
+    /// Helm's rule: an upgrade without values keeps those of the revision it builds upon.
+    fn values(&self) -> Map<String, Value> {
+        if !self.given.is_empty() || self.installs() {
+            return self.given.clone();
+        }
+        let base = match self.state {
+            State::Present { base, .. } => self.history.find(base),
+            _ => self.history.last(),
+        };
+        base.map(|base| base.config.clone()).unwrap_or_default()
+    }
 }
 
 async fn make_target(
     ports: &Ports,
     deployment: &Deployment<'_>,
     assembled: &Assembled,
-    release: render::Release<'_>,
-    given: &Map<String, Value>,
+    call: Call<'_>,
 ) -> Result<Target, Error> {
     let options = deployment.options;
-    let output = render::render(render::World::Live(&ports.cluster), assembled, &release, given, options).await?;
+    let (release, values) = (call.release(), call.values());
+    if call.installs() {
+        // Templates may ask whether a kind is there, and objects of it need its scope.
+        release::define(ports, &render::definitions(assembled)?).await?;
+    }
+    let output = render::render(render::World::Live(&ports.cluster), assembled, &release, &values, options).await?;
     let set = ObjectSet::of(deployment.subject.name, deployment.scope);
     let rendered: &[Rendered] = &output.rendered;
     let mut documents = postrender::post_render(rendered, assembled, deployment.resources, options, &set)?;
@@ -257,11 +289,10 @@ async fn make_target(
         name: release.name.to_owned(),
         namespace: release.namespace.to_owned(),
         chart: output.chart,
-        config: given.clone(),
+        config: values,
         notes: output.notes,
         documents: objects.documents,
         hooks: objects.hooks,
-        definitions: output.definitions,
     })
 }
 

@@ -22,11 +22,9 @@ pub mod values;
 mod ownership;
 pub mod write;
 
-pub mod hooks;
 pub mod kstatus;
-pub mod wait;
 
-pub mod run;
+pub mod release;
 pub mod store;
 
 pub mod deploy;
@@ -34,5 +32,4 @@ pub mod deploy;
 pub mod correct;
 pub mod drift;
 pub mod monitor;
-mod normal;
 pub mod summary;

@@ -264,7 +264,8 @@ fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The hook an object declares; `None` if it names no event that is known.
+/// The hook an object declares; `None` if it names an event that is not known: such an object is
+/// neither a hook nor part of the release.
 fn hook(source: &str, object: &Value, events: &str) -> Result<Option<Hook>, Error> {
     const KNOWN: [&str; 9] = [
         "pre-install",
@@ -286,9 +287,8 @@ fn hook(source: &str, object: &Value, events: &str) -> Result<Option<Hook>, Erro
                 event
             }
         })
-        .filter(|event| KNOWN.contains(&event.as_str()))
         .collect();
-    if events.is_empty() {
+    if events.is_empty() || events.iter().any(|event| !KNOWN.contains(&event.as_str())) {
         return Ok(None);
     }
     let manifest = goyaml::to_yaml(object).map_err(|error| Error::Write {
@@ -401,6 +401,13 @@ mod tests {
             (5, "ch/templates/j.yaml")
         );
         assert!(!objects.hooks[0].manifest.contains(ORIGIN));
+    }
+
+    #[test]
+    fn an_object_with_an_unknown_hook_is_left_out() {
+        let text = "kind: Job\napiVersion: batch/v1\nmetadata:\n  name: j\n  annotations:\n    helm.sh/hook: pre-install, someday\n";
+        let objects = render(&[], &[rendered("ch/templates/j.yaml", text)]).unwrap();
+        assert!(objects.documents.is_empty() && objects.hooks.is_empty());
     }
 
     #[test]

@@ -80,8 +80,26 @@ pub struct Output {
     pub notes: String,
     /// The chart, for the release record.
     pub chart: Value,
-    /// Objects of `crds/`.
-    pub definitions: Vec<Value>,
+}
+
+/// Objects of the chart's and its dependencies' `crds/`.
+///
+/// # Errors
+/// The file that is at fault.
+pub fn definitions(assembled: &Assembled) -> Result<Vec<Value>, Error> {
+    let may_define = |path: &String| path.contains("crds/") || path.starts_with("charts/");
+    if !assembled.files.keys().any(may_define) {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for (path, text) in Chart::from_files(assembled.files.clone())?.crds() {
+        let documents = goyaml::parse_documents(&text).map_err(|source| Error::Definition { path, source })?;
+        let objects = documents
+            .into_iter()
+            .flat_map(|document| object::flatten(document.value));
+        found.extend(objects.filter(|object| !object::kind(object).is_empty()));
+    }
+    Ok(found)
 }
 
 /// Renders.
@@ -100,15 +118,6 @@ pub async fn render(
         chart.metadata.annotations.insert(key.clone(), value.clone());
     }
     let mut output = Output::default();
-    for (path, text) in chart.crds() {
-        let documents = goyaml::parse_documents(&text).map_err(|source| Error::Definition { path, source })?;
-        let objects = documents
-            .into_iter()
-            .flat_map(|document| object::flatten(document.value));
-        output
-            .definitions
-            .extend(objects.filter(|object| !object::kind(object).is_empty()));
-    }
     let (capabilities, lookup) = know(world, &chart).await?;
     let release = ReleaseOptions {
         name: release.name.to_owned(),

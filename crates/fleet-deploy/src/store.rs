@@ -1,9 +1,13 @@
 //! Release records in the cluster: one secret per revision. Turns secrets into [`Release`]s and
-//! back. Reads with the agent's own rights; writes with those of whoever deploys.
+//! back. Reads with the agent's own rights; writes with those of whoever deploys. A record that
+//! cannot be read still counts as a revision, of which nothing but number and status is known:
+//! whoever overlooked it would try for ever to write the same number.
+
+use std::collections::BTreeMap;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use helm::release::{self, Release};
+use helm::release::{self, Info, Release, Status};
 use helm::step::Revision;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -34,6 +38,9 @@ pub enum Error {
     Record(String, #[source] release::Error),
 }
 
+/// Labels that say which record a secret is.
+const SYSTEM_LABELS: [&str; 6] = ["name", "owner", "status", "version", "createdAt", "modifiedAt"];
+
 fn secret_key(namespace: &str, name: &str, revision: i64) -> ObjectKey {
     ObjectKey {
         api_version: "v1".into(),
@@ -52,12 +59,32 @@ fn record(secret: &Value) -> Result<Release, Error> {
     let mut release = release::decode(&inner).map_err(|error| Error::Record(name.to_owned(), error))?;
     // The secret says where it is; a record copied elsewhere must not point back.
     release.namespace = object::namespace(secret).to_owned();
+    release.labels = custom_labels(secret);
     Ok(release)
+}
+
+/// Labels that users gave a release (`helm install --labels`); they live on the secret alone.
+fn custom_labels(secret: &Value) -> BTreeMap<String, String> {
+    let labels = secret["metadata"]["labels"].as_object();
+    labels
+        .into_iter()
+        .flatten()
+        .filter(|(key, _)| !SYSTEM_LABELS.contains(&key.as_str()))
+        .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
+        .collect()
 }
 
 fn secret(release: &Release, stamp: &str, now: Timestamp) -> Result<Value, Error> {
     let key = secret_key(&release.namespace, &release.name, release.version);
     let text = release::encode(release).map_err(|error| Error::Record(key.name.clone(), error))?;
+    let mut labels = release.labels.clone();
+    labels.extend([
+        ("name".to_owned(), release.name.clone()),
+        ("owner".to_owned(), "helm".to_owned()),
+        ("status".to_owned(), release.info.status.as_str().to_owned()),
+        ("version".to_owned(), release.version.to_string()),
+        (stamp.to_owned(), now.as_second().to_string()),
+    ]);
     Ok(json!({
         "apiVersion": "v1",
         "kind": "Secret",
@@ -65,24 +92,76 @@ fn secret(release: &Release, stamp: &str, now: Timestamp) -> Result<Value, Error
         "metadata": {
             "name": key.name,
             "namespace": key.namespace,
-            "labels": {
-                "name": release.name,
-                "owner": "helm",
-                "status": release.info.status.as_str(),
-                "version": release.version.to_string(),
-                stamp: now.as_second().to_string(),
-            },
+            "labels": labels,
         },
         "data": {release::SECRET_KEY: STANDARD.encode(text)},
     }))
 }
 
-/// All revisions of one release, oldest first. Records that cannot be read are left out: they
-/// must not block what repairs them.
+/// Every revision of one release.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    /// Oldest first.
+    releases: Vec<Release>,
+}
+
+impl History {
+    /// All revisions, oldest first.
+    pub fn all(&self) -> impl Iterator<Item = &Release> {
+        self.releases.iter()
+    }
+
+    /// The newest revision.
+    #[must_use]
+    pub fn last(&self) -> Option<&Release> {
+        self.releases.last()
+    }
+
+    /// The revision with this number.
+    #[must_use]
+    pub fn find(&self, number: i64) -> Option<&Release> {
+        self.all().find(|release| release.version == number)
+    }
+
+    /// What the choice of the next action needs to know.
+    #[must_use]
+    pub fn revisions(&self) -> Vec<Revision> {
+        self.all()
+            .map(|release| Revision {
+                number: release.version,
+                status: release.info.status,
+            })
+            .collect()
+    }
+
+    /// The revisions for which `wanted` says yes.
+    #[must_use]
+    pub fn only(self, wanted: impl Fn(&Release) -> bool) -> Self {
+        let releases = self.releases.into_iter().filter(wanted).collect();
+        Self { releases }
+    }
+}
+
+/// What a secret's labels tell of a record that cannot be read.
+fn outline(secret: &Value) -> Option<Release> {
+    let label = |key: &str| object::label(secret, key).unwrap_or_default();
+    Some(Release {
+        name: label("name").to_owned(),
+        namespace: object::namespace(secret).to_owned(),
+        version: label("version").parse().ok()?,
+        info: Info {
+            status: Status::from_word(label("status")),
+            ..Info::default()
+        },
+        ..Release::default()
+    })
+}
+
+/// All revisions of one release.
 ///
 /// # Errors
 /// The list failed.
-pub async fn history(cluster: &Cluster, namespace: &str, name: &str) -> Result<Vec<Release>, Error> {
+pub async fn history(cluster: &Cluster, namespace: &str, name: &str) -> Result<History, Error> {
     let selector = format!("name={name},owner=helm");
     let secrets = cluster
         .list("v1", "Secret", namespace, &selector)
@@ -90,11 +169,11 @@ pub async fn history(cluster: &Cluster, namespace: &str, name: &str) -> Result<V
         .map_err(Error::List)?;
     let mut releases: Vec<Release> = secrets
         .iter()
-        .filter_map(|secret| record(secret).ok())
+        .filter_map(|secret| record(secret).ok().or_else(|| outline(secret)))
         .filter(|release| release.name == name)
         .collect();
     releases.sort_by_key(|release| release.version);
-    Ok(releases)
+    Ok(History { releases })
 }
 
 /// The newest revision of every release in every namespace whose chart carries the annotation
@@ -107,7 +186,7 @@ pub async fn newest_with(cluster: &Cluster, key: &str, value: &str) -> Result<Ve
         .list("v1", "Secret", "", "owner=helm")
         .await
         .map_err(Error::List)?;
-    let mut newest = std::collections::BTreeMap::new();
+    let mut newest = BTreeMap::new();
     for secret in &secrets {
         let revision: i64 = object::label(secret, "version")
             .and_then(|text| text.parse().ok())
@@ -178,16 +257,4 @@ pub async fn delete(cluster: &Cluster, namespace: &str, name: &str, number: i64)
         .await
         .map_err(|error| Error::Delete(key.name.clone(), error))?;
     Ok(())
-}
-
-/// What the steps need to know of a history.
-#[must_use]
-pub fn revisions(history: &[Release]) -> Vec<Revision> {
-    history
-        .iter()
-        .map(|release| Revision {
-            number: release.version,
-            status: release.info.status,
-        })
-        .collect()
 }

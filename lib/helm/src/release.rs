@@ -4,6 +4,7 @@
 //! never unpack more than [`LIMIT`] bytes. Mirrors Helm 4's secret storage driver; reads what
 //! Helm 3 wrote.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 
 use base64::Engine;
@@ -146,6 +147,9 @@ pub struct Release {
     /// Namespace the release is stored in.
     #[serde(default, deserialize_with = "null_default", skip_serializing_if = "String::is_empty")]
     pub namespace: String,
+    /// Labels of the user's; kept on the secret, not in its text.
+    #[serde(skip)]
+    pub labels: BTreeMap<String, String>,
     /// `ssa` or `csa`; absent means `csa`.
     #[serde(default, deserialize_with = "null_default", skip_serializing_if = "String::is_empty")]
     pub apply_method: String,

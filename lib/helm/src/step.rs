@@ -170,6 +170,16 @@ pub fn surplus(history: &[Revision], keep: usize) -> Vec<i64> {
         .collect()
 }
 
+/// The last revision that once was deployed: what a failed upgrade goes back to.
+#[must_use]
+pub fn last_good(history: &[Revision]) -> Option<i64> {
+    history
+        .iter()
+        .filter(|revision| matches!(revision.status, Status::Deployed | Status::Superseded))
+        .map(|revision| revision.number)
+        .max()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,6 +232,14 @@ mod tests {
             next_step(state, &[Step::Upgrade { base: 1, revision: 2 }]),
             Next::Settled
         );
+    }
+
+    #[test]
+    fn a_failed_upgrade_goes_back_to_what_was_deployed_last() {
+        use Status::{Deployed, Failed, PendingRollback, Superseded};
+        let kept = history(&[(1, Superseded), (2, Deployed), (3, Failed), (4, PendingRollback)]);
+        assert_eq!(last_good(&kept), Some(2));
+        assert_eq!(last_good(&history(&[(1, Failed)])), None);
     }
 
     #[test]

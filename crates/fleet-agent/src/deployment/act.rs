@@ -11,7 +11,7 @@ use fleet_deploy::deploy::{self, Deployment};
 use fleet_deploy::monitor::{self, Seen};
 use fleet_deploy::object::ObjectKey;
 use fleet_deploy::postrender::ObjectSet;
-use fleet_deploy::run::{self, Ports};
+use fleet_deploy::release::{self, Deployed, Ports};
 use fleet_deploy::{correct, store};
 use fleet_runtime::{Action, chain};
 use helm::release::Release;
@@ -50,8 +50,8 @@ impl Done {
     }
 }
 
-/// Rights and time for the steps of a release.
-fn removal_ports(cx: &Context, cluster: Cluster) -> Ports {
+/// Rights and time for the actions on a release.
+fn ports(cx: &Context, cluster: Cluster) -> Ports {
     let clock = cx.settings.clock.clone();
     Ports {
         cluster,
@@ -67,6 +67,8 @@ struct Pass<'a> {
     done: Done,
     /// A new revision was made: what the status says of the one before is history.
     deployed: bool,
+    /// Objects of the new revision as the server answered when they were written.
+    written: Option<Vec<serde_json::Value>>,
 }
 
 pub(super) async fn act(deployment: &BundleDeployment, facts: Facts, cx: &Context) -> Done {
@@ -82,6 +84,7 @@ pub(super) async fn act(deployment: &BundleDeployment, facts: Facts, cx: &Contex
         facts,
         done,
         deployed: false,
+        written: None,
     };
     if pass.bring().await {
         pass.look().await;
@@ -146,8 +149,9 @@ impl Pass<'_> {
             return false;
         };
         match self.deploy(cluster).await {
-            Ok(release) => {
+            Ok(Deployed { release, live }) => {
                 self.deployed = true;
+                self.written = live;
                 self.cx.patience.deployed(self.name());
                 self.done.status.release = ReleaseId::of(&release);
                 self.done
@@ -179,7 +183,7 @@ impl Pass<'_> {
         }
     }
 
-    async fn deploy(&self, cluster: Cluster) -> Result<Release, (String, bool)> {
+    async fn deploy(&self, cluster: Cluster) -> Result<Deployed, (String, bool)> {
         let resources = source::fetch(self.deployment, self.cx)
             .await
             .map_err(|error| (source::message(&error), false))?;
@@ -199,7 +203,7 @@ impl Pass<'_> {
             resources: &resources,
             scope: &self.cx.settings.scope,
         };
-        let ports = removal_ports(self.cx, cluster);
+        let ports = ports(self.cx, cluster);
         deploy::deploy(&ports, &deployment)
             .await
             .map_err(|error| (chain(&error), error.is_terminal()))
@@ -326,14 +330,31 @@ impl Pass<'_> {
         );
     }
 
-    async fn observe(&self, release: &Release) -> Result<Seen, monitor::Error> {
-        let cx = self.cx;
-        let set = ObjectSet::of(self.name(), &cx.settings.scope);
-        let previous = store::revision(&cx.local, &release.namespace, &release.name, release.version - 1).await;
-        let previous = previous.ok().flatten();
-        let mut seen = monitor::observe(&cx.local, release, previous.as_ref(), &self.facts.options, &set).await?;
+    async fn observe(&mut self, release: &Release) -> Result<Seen, monitor::Error> {
+        let set = ObjectSet::of(self.name(), &self.cx.settings.scope);
+        let options = &self.facts.options;
+        let mut seen = match self.written.take() {
+            // Nothing was removed, so nothing can be left over.
+            Some(written) => {
+                let cluster = self.cx.local.recalling(written);
+                monitor::observe(&cluster, release, None, options, &set).await?
+            }
+            None => {
+                let previous = self.previous(release).await;
+                monitor::observe(&self.cx.local, release, previous.as_ref(), options, &set).await?
+            }
+        };
         monitor::allow_autoscaling(&mut seen);
         Ok(seen)
+    }
+
+    async fn previous(&self, release: &Release) -> Option<Release> {
+        let number = release.version - 1;
+        if number < 1 {
+            return None;
+        }
+        let found = store::revision(&self.cx.local, &release.namespace, &release.name, number).await;
+        found.ok().flatten()
     }
 
     /// `None` if nothing had to be corrected.
@@ -389,9 +410,9 @@ impl Pass<'_> {
         let Some(cluster) = self.facts.cluster.clone() else {
             return;
         };
-        let ports = removal_ports(self.cx, cluster);
+        let ports = ports(self.cx, cluster);
         let outcome = match store::history(&self.cx.local, &release.namespace, &release.name).await {
-            Ok(history) => run::uninstall(&ports, &history).await.map_err(|error| chain(&error)),
+            Ok(history) => release::uninstall(&ports, &history).await.map_err(|error| chain(&error)),
             Err(error) => Err(chain(&error)),
         };
         match outcome {
@@ -452,24 +473,22 @@ pub(crate) async fn take_away(cx: &Context, deployment: &str, release: &Release)
     let history = store::history(&cx.local, &release.namespace, &release.name)
         .await
         .map_err(|error| chain(&error))?;
-    let ours: Vec<Release> = history
-        .iter()
-        .filter(|revision| revision.chart_annotation(labels::BUNDLE_ID) == Some(deployment))
-        .cloned()
-        .collect();
+    let ours = history
+        .clone()
+        .only(|revision| revision.chart_annotation(labels::BUNDLE_ID) == Some(deployment));
     let account = ours
-        .iter()
+        .all()
         .filter_map(|revision| revision.chart_annotation(labels::SERVICE_ACCOUNT))
         .find(|account| !account.is_empty())
         .unwrap_or_default()
         .to_owned();
     let cluster = account::cluster(&cx.local, &cx.settings.namespace, &account).await?;
-    let ports = removal_ports(cx, cluster);
+    let ports = ports(cx, cluster);
     let keep = release.chart_annotation(labels::KEEP_RESOURCES) == Some("true");
     let outcome = if keep || deployment.starts_with("fleet-agent") {
-        run::forget(&ports, &ours).await
+        release::forget(&ports, &ours).await
     } else {
-        run::uninstall(&ports, &history).await
+        release::uninstall(&ports, &history).await
     };
     tracing::info!(
         deployment,

@@ -53,6 +53,8 @@ pub(crate) async fn observe(deployment: &BundleDeployment, cx: &Context) -> Fact
     if let Some(id) = ReleaseId::parse(&status.release) {
         match store::revision(&cx.local, &id.namespace, &id.name, id.revision).await {
             Ok(release) => facts.release = release,
+            // As good as gone: the next revision replaces it.
+            Err(store::Error::Record(..)) => {}
             Err(error) => facts.obstacle = Some(Obstacle::Quiet(chain(&error))),
         }
     }

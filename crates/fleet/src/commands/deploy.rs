@@ -12,7 +12,7 @@ use fleet_deploy::cluster::Cluster;
 use fleet_deploy::content::{self, Resource};
 use fleet_deploy::deploy::{self, Deployment};
 use fleet_deploy::postrender;
-use fleet_deploy::run::Ports;
+use fleet_deploy::release::Ports;
 use helm::capabilities::{Capabilities, KubeVersion};
 use serde_json::Value;
 
@@ -145,7 +145,7 @@ async fn objects(args: &Args, path: &Path) -> anyhow::Result<Vec<Value>> {
         resources: &resources,
         scope: "",
     };
-    let release = deploy::deploy(&ports, &deployment).await?;
+    let release = deploy::deploy(&ports, &deployment).await?.release;
     let mut printed = postrender::objects_of(&release.manifest)?;
     for hook in &release.hooks {
         printed.extend(postrender::objects_of(&hook.manifest)?);

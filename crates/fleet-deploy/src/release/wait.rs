@@ -4,13 +4,15 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
-use crate::cluster::{self, Cluster};
+use crate::cluster;
 use crate::kstatus::{self, Standing};
 use crate::object::ObjectKey;
-use crate::run::{Item, Mode};
+use crate::release::item::Item;
+use crate::release::{Mode, Ports, hooks};
 
 /// Time a definition has to be served.
 const ESTABLISHED: Duration = Duration::from_secs(60);
@@ -72,14 +74,14 @@ fn line(key: &ObjectKey, standing: &kstatus::Result) -> String {
 }
 
 /// What counts as ready: kstatus, and for jobs their completion if that is asked for.
-fn standing(live: Option<&Value>, jobs: bool) -> kstatus::Result {
+fn standing(live: Option<&Value>, jobs: bool, now: Timestamp) -> kstatus::Result {
     let Some(live) = live else {
         return kstatus::Result {
             standing: Standing::NotFound,
             message: "Resource not found".to_owned(),
         };
     };
-    let found = kstatus::compute(live);
+    let found = kstatus::compute(live, now);
     let running = matches!(found.standing, Standing::Current | Standing::InProgress);
     if jobs && live["kind"] == "Job" && running && !kstatus::job_complete(live) {
         return kstatus::Result {
@@ -90,16 +92,17 @@ fn standing(live: Option<&Value>, jobs: bool) -> kstatus::Result {
     found
 }
 
-async fn until(cluster: &Cluster, items: &[Item], timeout: Duration, jobs: bool) -> Result<(), Error> {
+async fn until(ports: &Ports, items: &[Item], timeout: Duration, jobs: bool) -> Result<(), Error> {
     let mut pace = Pace::new(timeout);
     loop {
         let mut lines = Vec::new();
         for item in items {
-            let live = cluster
+            let live = ports
+                .cluster
                 .get(&item.key)
                 .await
                 .map_err(|error| Error::Look(Box::new(item.key.clone()), error))?;
-            let found = standing(live.as_ref(), jobs);
+            let found = standing(live.as_ref(), jobs, (ports.now)());
             match found.standing {
                 Standing::Current => {}
                 Standing::Failed if jobs => return Err(Error::Failed(line(&item.key, &found))),
@@ -116,35 +119,36 @@ async fn until(cluster: &Cluster, items: &[Item], timeout: Duration, jobs: bool)
 }
 
 /// Until every object is ready.
-pub(crate) async fn ready(cluster: &Cluster, items: &[Item], mode: &Mode) -> Result<(), Error> {
+pub(crate) async fn ready(ports: &Ports, items: &[Item], mode: &Mode) -> Result<(), Error> {
     until(
-        cluster,
+        ports,
         items,
-        mode.timeout.unwrap_or(crate::hooks::TIMEOUT),
+        mode.timeout.unwrap_or(hooks::TIMEOUT),
         mode.wait_for_jobs,
     )
     .await
 }
 
 /// Until hooks have ended: jobs complete, pods succeeded, everything else there.
-pub(crate) async fn ended(cluster: &Cluster, items: &[Item], timeout: Duration) -> Result<(), Error> {
+pub(crate) async fn ended(ports: &Ports, items: &[Item], timeout: Duration) -> Result<(), Error> {
     let slow: Vec<Item> = items
         .iter()
         .filter(|item| matches!(item.key.kind.as_str(), "Job" | "Pod"))
         .cloned()
         .collect();
-    until(cluster, &slow, timeout, true).await
+    until(ports, &slow, timeout, true).await
 }
 
 /// Until a definition is served.
-pub(crate) async fn established(cluster: &Cluster, key: &ObjectKey) -> Result<(), Error> {
+pub(crate) async fn established(ports: &Ports, key: &ObjectKey) -> Result<(), Error> {
     let mut pace = Pace::new(ESTABLISHED);
     loop {
-        let live = cluster
+        let live = ports
+            .cluster
             .get(key)
             .await
             .map_err(|error| Error::Look(Box::new(key.clone()), error))?;
-        let found = standing(live.as_ref(), false);
+        let found = standing(live.as_ref(), false, (ports.now)());
         if found.standing == Standing::Current {
             return Ok(());
         }
@@ -155,10 +159,10 @@ pub(crate) async fn established(cluster: &Cluster, key: &ObjectKey) -> Result<()
 }
 
 /// Until an object is gone.
-pub(crate) async fn gone(cluster: &Cluster, key: &ObjectKey, timeout: Duration) -> Result<(), Error> {
+pub(crate) async fn gone(ports: &Ports, key: &ObjectKey, timeout: Duration) -> Result<(), Error> {
     let mut pace = Pace::new(timeout);
     loop {
-        match cluster.get(key).await {
+        match ports.cluster.get(key).await {
             Ok(None) | Err(cluster::Error::UnknownKind { .. }) => return Ok(()),
             Ok(Some(_)) => {}
             Err(error) => return Err(Error::Look(Box::new(key.clone()), error)),
