@@ -268,7 +268,8 @@ fn count(store: &Disk) -> Result<u64> {
             scope: "/core/configmaps/",
             after: after.as_deref(),
             limit: 500,
-            at: None,
+            left: u64::MAX,
+            ..Scan::default()
         })?;
         found += page.entries.len() as u64;
         match page.entries.into_iter().next_back() {

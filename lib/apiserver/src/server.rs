@@ -91,7 +91,7 @@ impl Server {
         let cluster = Arc::new(Cluster::new(store, options.clock, options.random, security));
         verb::ensure_defaults(&cluster).await.map_err(Error::Prepare)?;
         definition::serve_all(&cluster).map_err(Error::Prepare)?;
-        let shell = Shell { cluster };
+        let shell = Shell::new(cluster);
         let listener = match options.listen {
             Some(address) => {
                 let started = Listener::start(address, shell.clone()).await;

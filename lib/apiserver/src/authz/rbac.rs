@@ -154,6 +154,8 @@ fn build(store: &Arc<dyn Store>) -> Result<(Index, Feed), Error> {
             after: after.as_deref(),
             limit: PAGE,
             at: None,
+            // Nobody asks how many there are.
+            left: u64::MAX,
         };
         let page = store.scan(&scan)?;
         for (key, entry) in &page.entries {

@@ -3,6 +3,7 @@
 //! Routing, content negotiation, authorization and output forms live here; what happens to objects does not.
 
 mod listen;
+mod metrics;
 mod negotiate;
 mod output;
 mod page;

@@ -8,6 +8,7 @@ use http::{Method, Response, request};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use jiff::Timestamp;
 
+use super::metrics::{self, Requests};
 use super::negotiate::{self, Encoding, Form, Shape};
 use super::output::{self, Heads, Tabular};
 use super::page;
@@ -20,7 +21,7 @@ use crate::cluster::Cluster;
 use crate::query::Query;
 use crate::registry::Resource;
 use crate::status::{Result, Status};
-use crate::verb::{self, Answer, Content, Item, Request, Watch};
+use crate::verb::{self, Answer, Content, Item, Media, Request, Watch};
 
 /// Largest body that is read.
 const LARGEST_BODY: usize = 3 * 1024 * 1024;
@@ -32,9 +33,18 @@ const BATCH: usize = 64;
 #[derive(Clone)]
 pub(crate) struct Shell {
     pub(crate) cluster: Arc<Cluster>,
+    requests: Requests,
 }
 
 impl Shell {
+    /// The face of a cluster that nobody has asked anything yet.
+    pub(crate) fn new(cluster: Arc<Cluster>) -> Self {
+        Self {
+            cluster,
+            requests: Requests::default(),
+        }
+    }
+
     /// Answers a request that came over a connection.
     pub(crate) async fn receive<B>(&self, peer: &Peer, request: http::Request<B>) -> Response<Body>
     where
@@ -77,6 +87,9 @@ impl Shell {
             Route::Object(target) => self.object(user, head, target, query, body).await,
             Route::Page => {
                 self.authorize(&user, &page_attributes(head))?;
+                if head.uri.path() == "/metrics" {
+                    return Ok(respond::bytes(200, metrics::CONTENT_TYPE, self.requests.text()));
+                }
                 page::answer(&self.cluster, &registry, head, &query)
             }
         }
@@ -92,6 +105,25 @@ impl Shell {
     ) -> Result<Response<Body>> {
         let watching = target.watch || (query.has("watch") && query.flag("watch"));
         let verb = verb_of(&head.method, &target, watching);
+        let applying = negotiate::media(&head.headers) == Media::ApplyPatch;
+        let counted = metrics::Key::new(&target.resource, &target.subresource, verb, applying);
+        let result = self.perform(user, head, (target, verb), query, body).await;
+        let code = match &result {
+            Ok(response) => response.status().as_u16(),
+            Err(status) => status.code,
+        };
+        self.requests.count(counted, code);
+        result
+    }
+
+    async fn perform(
+        &self,
+        user: User,
+        head: &request::Parts,
+        (target, verb): (Target, &'static str),
+        query: Query,
+        body: Bytes,
+    ) -> Result<Response<Body>> {
         self.authorize(&user, &attributes(&target, verb, head.uri.path()))?;
         let form = negotiate::form(&head.headers)?;
         let agent = head

@@ -3,13 +3,14 @@
 //! One thread commits: it takes the writes that are waiting, checks each against what the ones before it left, and makes
 //! them durable together (group commit), so that many writers share the cost of one flush. A write is acknowledged after
 //! that flush and never before. Readers look at a snapshot that belongs to a revision; publishing a batch and moving
-//! that snapshot is one step. Values lie compressed on disk; memory is bounded by the caches below, not by the number of
-//! objects. The recent past is not kept over a restart: a watch from before it gets 410 and lists again.
+//! that snapshot is one step. A listing in pages pins its snapshot, so that its later pages are plain scans, too. Values
+//! lie compressed on disk; memory is bounded by the caches below, not by the number of objects. The recent past is not
+//! kept over a restart: a watch from before it gets 410 and lists again.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Bound;
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, mpsc};
 use std::thread::JoinHandle;
 
 use bytes::Bytes;
@@ -33,9 +34,14 @@ const JOURNAL: u64 = 128 << 20;
 const BLOCK: u32 = 8 << 10;
 /// Writes made durable together at most.
 const BATCH: usize = 1024;
-/// Keys counted beyond a page; whoever pages through more is told this number. The API calls it an estimate, and
-/// counting to the end would make a complete listing quadratic.
-const COUNTED: u64 = 2000;
+/// Keys counted beyond a page; whoever pages through more is told this number, then what is left of it, until it is
+/// counted again. The API calls it an estimate, and counting to the end would make a complete listing quadratic.
+const COUNTED: u64 = 10_000;
+
+/// Listings that go on at the same time, each at its own revision; a pin costs next to nothing.
+const PINS: usize = 256;
+/// A listing may take as many writes as this; then its pin goes, and with it the old versions that it kept on disk.
+const PINNED: u64 = 1_000_000;
 
 /// Key of the last revision in the keyspace of the same name.
 const REVISION: &str = "revision";
@@ -57,6 +63,8 @@ struct View {
 struct Shared {
     objects: Keyspace,
     view: RwLock<View>,
+    /// Views that listings go on with, in the order of their revisions.
+    pins: Mutex<VecDeque<View>>,
     history: Arc<History>,
 }
 
@@ -97,6 +105,7 @@ impl Disk {
                 snapshot: database.snapshot(),
                 revision,
             }),
+            pins: Mutex::default(),
             history: Arc::new(History::new(revision, history)),
         });
         let (jobs, waiting) = mpsc::channel();
@@ -147,42 +156,19 @@ impl Store for Disk {
 
     fn scan(&self, scan: &Scan<'_>) -> Result<Page, Error> {
         let view = self.shared.view();
-        let revision = scan.at.unwrap_or(view.revision);
-        let start = scan.after.map_or(Bound::Included(scan.scope), Bound::Excluded);
-        let mut guards = view
-            .snapshot
-            .range::<&str, _>(&self.shared.objects, (start, Bound::Unbounded));
-        if revision < view.revision {
-            return self.scan_past(scan, revision, guards);
+        match scan.at {
+            Some(revision) if revision < view.revision => match self.shared.pinned(revision) {
+                Some(view) => self.shared.scan(&view, scan),
+                None => self.scan_past(scan, revision, &view),
+            },
+            _ => {
+                let page = self.shared.scan(&view, scan)?;
+                if page.more {
+                    self.shared.pin(view);
+                }
+                Ok(page)
+            }
         }
-        let mut result = Page {
-            revision,
-            ..Page::default()
-        };
-        for guard in guards.by_ref() {
-            let (key, value) = guard.into_inner().map_err(|source| backend("scan", source))?;
-            let key = text(&key)?;
-            if !within(key, scan.scope) {
-                return Ok(result);
-            }
-            if scan.limit > 0 && result.entries.len() == scan.limit {
-                result.more = true;
-                result.remaining = 1;
-                break;
-            }
-            result.entries.push((key.into(), decode(&value)?));
-        }
-        for guard in guards {
-            let key = guard.key().map_err(|source| backend("scan", source))?;
-            if !result.more || !within(text(&key)?, scan.scope) {
-                break;
-            }
-            if result.remaining == COUNTED {
-                break;
-            }
-            result.remaining += 1;
-        }
-        Ok(result)
     }
 
     fn write(&self, write: Write) -> BoxFuture<'static, Result<u64, Error>> {
@@ -201,7 +187,7 @@ impl Store for Disk {
 
 impl Disk {
     /// A page as it was: what is stored now with what the history says was different.
-    fn scan_past(&self, scan: &Scan<'_>, revision: u64, guards: fjall::Iter) -> Result<Page, Error> {
+    fn scan_past(&self, scan: &Scan<'_>, revision: u64, view: &View) -> Result<Page, Error> {
         let then = self.shared.history.overlay(scan.scope, revision)?;
         // Enough to fill the page even if everything that has changed since is not part of it.
         let enough = if scan.limit == 0 {
@@ -211,7 +197,7 @@ impl Disk {
         };
         let mut now = Vec::new();
         let mut cut = false;
-        for guard in guards {
+        for guard in self.shared.range(view, scan) {
             let (key, value) = guard.into_inner().map_err(|source| backend("scan", source))?;
             let key = text(&key)?;
             if !within(key, scan.scope) {
@@ -232,6 +218,73 @@ impl Disk {
 impl Shared {
     fn view(&self) -> View {
         self.view.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn pins(&self) -> MutexGuard<'_, VecDeque<View>> {
+        self.pins.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps what a listing goes on with.
+    fn pin(&self, view: View) {
+        let mut pins = self.pins();
+        let at = pins.partition_point(|pin| pin.revision < view.revision);
+        if pins.get(at).is_none_or(|pin| pin.revision > view.revision) {
+            pins.insert(at, view);
+        }
+        if pins.len() > PINS {
+            pins.pop_front();
+        }
+    }
+
+    fn pinned(&self, revision: u64) -> Option<View> {
+        let pins = self.pins();
+        let at = pins.binary_search_by_key(&revision, |pin| pin.revision).ok()?;
+        pins.get(at).cloned()
+    }
+
+    /// Lets go of what was pinned too long ago.
+    fn unpin(&self, revision: u64) {
+        let mut pins = self.pins();
+        while pins.front().is_some_and(|pin| pin.revision + PINNED < revision) {
+            pins.pop_front();
+        }
+    }
+
+    /// Everything from where a scan starts.
+    fn range(&self, view: &View, scan: &Scan<'_>) -> fjall::Iter {
+        let start = scan.after.map_or(Bound::Included(scan.scope), Bound::Excluded);
+        view.snapshot.range::<&str, _>(&self.objects, (start, Bound::Unbounded))
+    }
+
+    fn scan(&self, view: &View, scan: &Scan<'_>) -> Result<Page, Error> {
+        let mut guards = self.range(view, scan);
+        let mut result = Page {
+            revision: view.revision,
+            ..Page::default()
+        };
+        for guard in guards.by_ref() {
+            let (key, value) = guard.into_inner().map_err(|source| backend("scan", source))?;
+            let key = text(&key)?;
+            if !within(key, scan.scope) {
+                return Ok(result);
+            }
+            if scan.limit > 0 && result.entries.len() == scan.limit {
+                result.more = true;
+                result.remaining = scan.left.saturating_sub(result.entries.len() as u64).max(1);
+                break;
+            }
+            result.entries.push((key.into(), decode(&value)?));
+        }
+        if result.more && result.remaining == 1 {
+            for guard in guards {
+                let key = guard.key().map_err(|source| backend("scan", source))?;
+                if !within(text(&key)?, scan.scope) || result.remaining == COUNTED {
+                    break;
+                }
+                result.remaining += 1;
+            }
+        }
+        Ok(result)
     }
 
     fn get(&self, snapshot: &Snapshot, key: &str) -> Result<Option<Entry>, Error> {
@@ -326,6 +379,7 @@ impl Committer {
             // Readers wait here, so that nobody hears of what they cannot read yet.
             self.shared.history.publish(events);
         }
+        self.shared.unpin(revision);
         for (reply, revision) in replies {
             let _ = reply.send(Ok(revision));
         }

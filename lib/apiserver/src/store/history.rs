@@ -2,6 +2,7 @@
 //!
 //! Mirrors upstream's watch cache. A watcher costs its own buffer; an event goes only to watchers of its key, of a
 //! directory above it, or of everything. A watcher that does not keep up is dropped and starts again from where it was.
+//! The ring is bounded by events and by bytes, so that large objects do not make the past expensive.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,6 +11,9 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 
 use super::{Entry, Error};
+
+/// What an event costs beside its key and values: itself, its reference count, allocations.
+const OVERHEAD: usize = 200;
 
 /// Something that happened to a key.
 #[derive(Debug)]
@@ -36,6 +40,17 @@ impl Event {
             previous,
             encoded: Mutex::new(Vec::new()),
         }
+    }
+
+    /// What the event holds in memory, roughly; encodings are not counted, they do not stay.
+    fn size(&self) -> usize {
+        let held = |entry: &Option<Entry>| entry.as_ref().map_or(0, |entry| entry.value.len());
+        OVERHEAD + self.key.len() + held(&self.entry) + held(&self.previous)
+    }
+
+    /// Drops what was encoded: whoever has not asked by now has to ask for an encoding of their own.
+    fn forget_encoded(&self) {
+        *lock(&self.encoded) = Vec::new();
     }
 
     /// The event in one output form; `make` runs once per form, whoever asks first.
@@ -92,6 +107,8 @@ struct State {
     /// Everything after this revision is in the ring.
     floor: u64,
     ring: VecDeque<Arc<Event>>,
+    /// What the ring's events hold.
+    bytes: usize,
     watchers: HashMap<Box<str>, Vec<Watcher>>,
 }
 
@@ -99,6 +116,7 @@ struct State {
 #[derive(Debug)]
 pub struct History {
     capacity: usize,
+    bytes: usize,
     buffer: usize,
     state: Mutex<State>,
 }
@@ -107,7 +125,10 @@ impl History {
     /// Events that one watcher may fall behind before it is dropped.
     const BUFFER: usize = 4096;
 
-    /// An empty past that starts after `revision` and keeps `capacity` events.
+    /// What all events together may hold: some tens of thousands of usual ones. Whoever was away for longer lists again.
+    const BYTES: usize = 24 << 20;
+
+    /// An empty past that starts after `revision` and keeps `capacity` events, or fewer large ones.
     #[must_use]
     pub fn new(revision: u64, capacity: usize) -> Self {
         let state = State {
@@ -117,6 +138,7 @@ impl History {
         };
         Self {
             capacity,
+            bytes: Self::BYTES,
             buffer: Self::BUFFER,
             state: Mutex::new(state),
         }
@@ -134,11 +156,17 @@ impl History {
             let event = Arc::new(event);
             state.dispatch(&event);
             state.revision = event.revision;
+            state.bytes += event.size();
             state.ring.push_back(event);
-            if state.ring.len() > self.capacity
+            while (state.ring.len() > self.capacity || state.bytes > self.bytes)
                 && let Some(dropped) = state.ring.pop_front()
             {
+                state.bytes -= dropped.size();
                 state.floor = dropped.revision;
+            }
+            // A watcher that is further behind than this is dropped, so nobody shares this encoding any more.
+            if let Some(old) = state.ring.len().checked_sub(self.buffer) {
+                state.ring[old].forget_encoded();
             }
         }
     }
@@ -283,6 +311,20 @@ mod tests {
             Err(Error::Expired { asked: 2, oldest: 3 })
         ));
         assert!(history.subscribe("", 3).is_ok());
+    }
+
+    #[test]
+    fn the_ring_is_bounded_by_what_it_holds() {
+        let history = Arc::new(History {
+            bytes: 3 * (OVERHEAD + "/core/pods/a/x".len() + 1),
+            ..History::new(1, 100)
+        });
+        history.publish((2..12).map(|revision| event("/core/pods/a/x", revision)));
+        assert!(matches!(
+            history.subscribe("", 7),
+            Err(Error::Expired { oldest: 8, .. })
+        ));
+        assert_eq!(keys(&mut history.subscribe("", 8).unwrap()).len(), 3);
     }
 
     #[tokio::test]

@@ -223,6 +223,7 @@ mod tests {
                 at: Some(then),
                 limit: 2,
                 after: None,
+                left: 0,
             })
             .unwrap();
         assert_eq!(shown(&first), [pair("/x/a", "1"), pair("/x/c", "1")]);
@@ -233,6 +234,7 @@ mod tests {
                 at: Some(then),
                 limit: 2,
                 after: Some("/x/c"),
+                left: 0,
             })
             .unwrap();
         assert_eq!(shown(&second), [pair("/x/d", "1")]);

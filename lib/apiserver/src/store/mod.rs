@@ -57,7 +57,7 @@ pub struct Page {
     pub revision: u64,
     /// Whether keys follow after the last one.
     pub more: bool,
-    /// How many keys follow after the last one; 0 without a limit.
+    /// How many keys follow after the last one, at least where there are very many; 0 without a limit.
     pub remaining: u64,
 }
 
@@ -72,6 +72,8 @@ pub struct Scan<'a> {
     pub limit: usize,
     /// As of this revision instead of now.
     pub at: Option<u64>,
+    /// How many keys are known to follow behind `after`: an earlier page's `remaining`. Spares counting them again.
+    pub left: u64,
 }
 
 /// Why the store did not do it.

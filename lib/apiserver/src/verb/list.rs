@@ -1,5 +1,7 @@
 //! GET of one object and of collections: versions, pages, selectors.
 
+use std::sync::Arc;
+
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
@@ -13,13 +15,6 @@ use crate::store::{Error, Scan};
 
 /// Pages of a scan that looks for matches of a selector.
 const CHUNK: usize = 500;
-
-/// Which state of the world a list shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum When {
-    Now,
-    At(u64),
-}
 
 /// Reads one object.
 pub(crate) fn get(cluster: &Cluster, request: &Request) -> Result<Answer> {
@@ -36,7 +31,7 @@ pub(crate) fn get(cluster: &Cluster, request: &Request) -> Result<Answer> {
 /// Reads a collection.
 pub(crate) fn list(cluster: &Cluster, request: &Request) -> Result<Answer> {
     let selection = Selection::read(request)?;
-    let (when, after) = position(cluster, request)?;
+    let position = position(cluster, request)?;
     let limit = request
         .query
         .number("limit")
@@ -44,27 +39,23 @@ pub(crate) fn list(cluster: &Cluster, request: &Request) -> Result<Answer> {
         .unwrap_or_default();
     let scope = selection.scope(&request.namespace);
     let mut list = List {
-        resource: std::sync::Arc::clone(&request.resource),
+        resource: Arc::clone(&request.resource),
         entries: Vec::new(),
         revision: cluster.store.revision(),
         next: String::new(),
         remaining: None,
     };
+    let plain = selection.is_everything();
     let mut scan = Scan {
         scope: &scope,
-        at: None,
-        limit,
+        at: position.at,
+        // Whoever selects is not told how much is left, and what does not match is not held.
+        limit: if plain { limit } else { limit.max(CHUNK) },
         after: None,
+        left: if plain { position.left } else { u64::MAX },
     };
-    if let When::At(revision) = when {
-        list.revision = revision;
-        scan.at = (revision != cluster.store.revision()).then_some(revision);
-    }
-    let mut behind = after;
+    let mut behind = position.after;
     loop {
-        if limit > 0 && !selection.is_everything() {
-            scan.limit = CHUNK.max(limit);
-        }
         let page = cluster
             .scan(&Scan {
                 after: behind.as_deref(),
@@ -75,35 +66,44 @@ pub(crate) fn list(cluster: &Cluster, request: &Request) -> Result<Answer> {
         // Later pages show the state of the first.
         scan.at = Some(page.revision);
         let more = page.more;
-        let remaining = page.remaining;
         let mut last = None;
         for (key, entry) in page.entries {
             if limit > 0 && list.entries.len() == limit {
-                let token = behind.as_deref().unwrap_or_default();
-                list.next = continue_token(list.revision, token);
+                list.next = continue_token(list.revision, behind.as_deref().unwrap_or_default(), 0);
                 return Ok(Answer::new(200, Content::List(list)));
             }
-            if selection.matches(&entry) {
+            if plain || selection.matches(&entry) {
                 list.entries.push(entry);
-                behind = Some(key.to_string());
+                behind = Some(Arc::clone(&key));
             }
             last = Some(key);
         }
         if !more {
             break;
         }
-        if limit > 0 && list.entries.len() >= limit && selection.is_everything() {
-            list.next = continue_token(list.revision, behind.as_deref().unwrap_or_default());
-            list.remaining = (!selection::given(&request.query)).then_some(remaining);
+        if limit > 0 && list.entries.len() >= limit && plain {
+            let token = behind.as_deref().unwrap_or_default();
+            list.next = continue_token(list.revision, token, page.remaining);
+            list.remaining = (!selection::given(&request.query)).then_some(page.remaining);
             break;
         }
-        behind = last.map(|key| key.to_string());
+        behind = last;
     }
     Ok(Answer::new(200, Content::List(list)))
 }
 
 /// Where a list starts and which state it shows.
-fn position(cluster: &Cluster, request: &Request) -> Result<(When, Option<String>)> {
+#[derive(Debug, Default)]
+struct Position {
+    /// This revision instead of now.
+    at: Option<u64>,
+    /// Behind this key.
+    after: Option<Arc<str>>,
+    /// What is known to follow.
+    left: u64,
+}
+
+fn position(cluster: &Cluster, request: &Request) -> Result<Position> {
     let query = &request.query;
     let (version_text, matching) = (query.get("resourceVersion"), query.get("resourceVersionMatch"));
     let token = query.get("continue");
@@ -114,14 +114,13 @@ fn position(cluster: &Cluster, request: &Request) -> Result<(When, Option<String
                 "specifying resource version is not allowed when using continue",
             )));
         }
-        let (revision, key) = read_token(token)?;
-        return Ok((When::At(revision), Some(key)));
+        return read_token(token);
     }
     let version = version(request)?;
     not_from_the_future(cluster, version)?;
-    Ok(match version {
-        Some(revision) if revision > 0 && matching == "Exact" => (When::At(revision), None),
-        _ => (When::Now, None),
+    Ok(Position {
+        at: version.filter(|revision| *revision > 0 && matching == "Exact"),
+        ..Position::default()
     })
 }
 
@@ -197,15 +196,19 @@ fn expired(error: &Error, query: &Query) -> Box<Status> {
     }
 }
 
-fn continue_token(revision: u64, key: &str) -> String {
-    URL_SAFE_NO_PAD.encode(json!({"v": "meta.k8s.io/v1", "rv": revision, "start": key}).to_string())
+fn continue_token(revision: u64, key: &str, left: u64) -> String {
+    URL_SAFE_NO_PAD.encode(json!({"v": "meta.k8s.io/v1", "rv": revision, "start": key, "left": left}).to_string())
 }
 
-fn read_token(token: &str) -> Result<(u64, String)> {
+fn read_token(token: &str) -> Result<Position> {
     let read = || {
         let bytes = URL_SAFE_NO_PAD.decode(token.trim_end_matches('=')).ok()?;
         let value: Value = serde_json::from_slice(&bytes).ok()?;
-        Some((value["rv"].as_u64()?, value["start"].as_str()?.to_owned()))
+        Some(Position {
+            at: Some(value["rv"].as_u64()?),
+            after: Some(value["start"].as_str()?.into()),
+            left: value["left"].as_u64().unwrap_or_default(),
+        })
     };
     read().ok_or_else(|| {
         Box::new(Status::bad_request(

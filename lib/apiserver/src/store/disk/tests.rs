@@ -113,6 +113,7 @@ fn pages_show_one_revision_in_order() {
         after: Some("/g/r/b"),
         limit: 2,
         at: Some(first.revision),
+        left: first.remaining,
     };
     let second = store.scan(&scan).unwrap();
     assert_eq!(shown(&second), ["/g/r/c=c", "/g/r/d=d"]);
@@ -140,6 +141,61 @@ fn pages_show_one_revision_in_order() {
         ["/g/r2/x=other"]
     );
     assert_eq!(store.scan(&Scan::default()).unwrap().entries.len(), 5);
+}
+
+#[test]
+fn a_listing_goes_on_where_the_history_has_forgotten_its_revision() {
+    let directory = Directory::new("pins");
+    let store = Disk::open(&directory.0, 2).unwrap();
+    for name in ["a", "b", "c", "d"] {
+        put(&store, &format!("/g/r/{name}"), name);
+    }
+    let page = |after: Option<&str>, at, left| {
+        store.scan(&Scan {
+            scope: "/g/r/",
+            after,
+            limit: 2,
+            at,
+            left,
+        })
+    };
+    let first = page(None, None, 0).unwrap();
+    assert_eq!(first.remaining, 2);
+    for round in 0..10 {
+        put(&store, "/g/r/c", &format!("changed {round}"));
+    }
+    let second = page(Some("/g/r/b"), Some(first.revision), first.remaining).unwrap();
+    assert_eq!(shown(&second), ["/g/r/c=c", "/g/r/d=d"]);
+    assert_eq!((second.more, second.revision), (false, first.revision));
+    // A revision that no listing goes on with is gone with the history.
+    assert!(matches!(
+        page(None, Some(first.revision + 1), 0),
+        Err(Error::Expired { .. })
+    ));
+}
+
+#[test]
+fn what_is_left_of_a_listing_is_counted_once() {
+    let directory = Directory::new("left");
+    let store = Disk::open(&directory.0, 100).unwrap();
+    for number in 0..9 {
+        put(&store, &format!("/g/r/{number}"), "x");
+    }
+    let page = |after, left| {
+        let scan = Scan {
+            scope: "/g/r/",
+            after,
+            limit: 2,
+            at: None,
+            left,
+        };
+        store.scan(&scan).unwrap().remaining
+    };
+    assert_eq!(page(None, 0), 7);
+    assert_eq!(page(Some("/g/r/1"), 7), 5);
+    // A number that is used up is counted again.
+    assert_eq!(page(Some("/g/r/3"), 2), 3);
+    assert_eq!(page(Some("/g/r/6"), 3), 0);
 }
 
 #[test]
