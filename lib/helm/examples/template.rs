@@ -1,4 +1,4 @@
-//! `template CHART [-f FILE]… [--set K=V]… [-n NS] [--name REL] [--kube-version V] [--include-crds]`: the library alone
+//! `template [template] CHART [-f FILE]… [--set K=V]… [-n NS] [--name REL] [--kube-version V] [--include-crds]`: the library alone
 //! as a program, for comparisons that should not wait for the whole of `fleet` to build.
 
 use std::path::Path;
@@ -22,7 +22,9 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<String, String> {
-    let mut words = std::env::args().skip(1);
+    let mut words = std::env::args().skip(1).peekable();
+    // Called like `fleet template`.
+    words.next_if(|word| word == "template");
     let mut chart = None;
     let mut given = values::Values::new();
     let mut options = Options::default();

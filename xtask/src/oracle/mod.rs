@@ -1,0 +1,63 @@
+//! `cargo xtask oracle`: the same input to a real program and to ours, and how often they agree.
+//!
+//! What is compared is public material below directories that the caller names; nothing of it becomes part of the
+//! project. `helm` compares `helm template` with `fleet template`.
+
+mod compare;
+mod find;
+mod helm;
+mod report;
+mod run;
+mod vendor;
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail};
+
+/// What the user asked for.
+struct Wanted {
+    /// Repositories or directories.
+    directories: Vec<PathBuf>,
+    /// Our program; built where none is named.
+    ours: Option<PathBuf>,
+    /// Only inputs whose name contains this.
+    only: Option<String>,
+    /// Where to write the results as JSON.
+    json: Option<PathBuf>,
+    /// The document whose table is to be replaced.
+    markdown: Option<PathBuf>,
+}
+
+/// `arguments` are what follows `oracle`.
+pub(crate) fn run(arguments: &[&str]) -> Result<()> {
+    match arguments {
+        ["helm", rest @ ..] => helm::compare(&wanted(rest)?),
+        _ => bail!("cargo xtask oracle helm DIR… [--bin PROGRAM] [--only TEXT] [--json FILE] [--markdown FILE]"),
+    }
+}
+
+fn wanted(arguments: &[&str]) -> Result<Wanted> {
+    let mut wanted = Wanted {
+        directories: Vec::new(),
+        ours: None,
+        only: None,
+        json: None,
+        markdown: None,
+    };
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        let mut value = || words.next().with_context(|| format!("{word} wants a value"));
+        match *word {
+            "--bin" => wanted.ours = Some(value()?.into()),
+            "--only" => wanted.only = Some((*value()?).to_owned()),
+            "--json" => wanted.json = Some(value()?.into()),
+            "--markdown" => wanted.markdown = Some(value()?.into()),
+            option if option.starts_with('-') => bail!("unknown option {option}"),
+            directory => wanted.directories.push(PathBuf::from(directory)),
+        }
+    }
+    if wanted.directories.is_empty() {
+        bail!("name at least one directory to look for charts in");
+    }
+    Ok(wanted)
+}
