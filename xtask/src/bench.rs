@@ -4,8 +4,8 @@
 
 use anyhow::{Result, bail};
 
-use crate::kube;
 use crate::run::{command, run, target};
+use crate::{kube, tools};
 
 pub(crate) fn bench(name: &str, rest: &[&str]) -> Result<()> {
     let mut arguments: Vec<String> = vec![name.to_owned()];
@@ -15,7 +15,15 @@ pub(crate) fn bench(name: &str, rest: &[&str]) -> Result<()> {
             arguments.extend(["--programs".to_owned(), kube::build()?.display().to_string()]);
         }
         "store" => build(&["fleet-bench"])?,
-        other => bail!("unknown benchmark {other:?}: apiserver, store"),
+        "render" => {
+            build(&["fleet-bench"])?;
+            arguments.extend(["--python".to_owned(), tools::helm_python()?.display().to_string()]);
+            if rest.iter().all(|argument| argument.starts_with('-')) {
+                arguments.extend(["examples", "charts"].map(str::to_owned));
+            }
+        }
+        "releases" => build(&["fleet-bench", "fleet-agent"])?,
+        other => bail!("unknown benchmark {other:?}: apiserver, store, render, releases"),
     }
     arguments.extend(rest.iter().copied().map(str::to_owned));
     let program = target().join("release").join("fleet-bench").display().to_string();

@@ -9,6 +9,8 @@ mod apiserver;
 mod client;
 mod payload;
 mod process;
+mod releases;
+mod render;
 mod report;
 mod side;
 mod store;
@@ -35,6 +37,10 @@ enum Bench {
     Apiserver(apiserver::Args),
     /// The embedded store: load rate, memory per object, restart after being killed
     Store(store::Args),
+    /// Our template engine beside Helm's as a library
+    Render(render::Args),
+    /// An agent with very many releases
+    Releases(releases::Args),
     /// The API server as `bench apiserver` measures it
     #[command(hide = true)]
     Serve(side::Serve),
@@ -75,6 +81,8 @@ fn run(args: Args) -> anyhow::Result<()> {
     match args.bench {
         Bench::Apiserver(args) => runtime.block_on(apiserver::run(&args, &directory)),
         Bench::Store(args) => store::run(&args, &directory),
+        Bench::Render(args) => render::run(&args),
+        Bench::Releases(args) => runtime.block_on(releases::run(&args, &directory)),
         Bench::Serve(args) => runtime.block_on(side::serve(args)),
         Bench::Load(args) => runtime.block_on(store::load(&args)),
         Bench::Reopen(args) => store::reopen(&args),
