@@ -3,14 +3,17 @@
 //!
 //! Must never let a small text become a huge value: expansion of aliases is metered.
 
-use std::rc::Rc;
+use std::borrow::Cow;
+use std::mem;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-use crate::compose::{Composer, Kind, Node};
+use crate::error::Told;
+use crate::parse::{MAX_DEPTH, Parser};
 use crate::resolve::{self, Scalar};
+use crate::tape::{Kind, Node, Tape};
 use crate::{Dialect, Error, number};
 
 /// One document of a stream.
@@ -19,6 +22,17 @@ pub struct Document {
     /// What it holds.
     pub value: Value,
     /// The line its content or its `---` starts on, from 1.
+    pub line: usize,
+}
+
+/// A key that a mapping already had; the later value was taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repeated {
+    /// Where, as Kubernetes writes paths: `spec.containers[0].name`.
+    pub path: String,
+    /// The key as Go prints it in its complaint: a text in quotes, anything else bare.
+    pub key: String,
+    /// The line of the repetition, from 1.
     pub line: usize,
 }
 
@@ -36,10 +50,27 @@ pub fn parse(text: &str) -> Result<Value, Error> {
 /// # Errors
 /// As [`parse`].
 pub fn parse_with(dialect: Dialect, text: &str) -> Result<Value, Error> {
-    match Composer::new(text).next_document()? {
-        Some((root, _)) => Decoder::new(dialect).value(&root),
-        None => Ok(Value::Null),
-    }
+    let mut parser = Parser::new(dialect, text);
+    Ok(next(dialect, &mut parser, None)?.map_or(Value::Null, |document| document.value))
+}
+
+/// [`parse`], and which keys were given more than once: what strict readers complain about.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_with_repeated(text: &str) -> Result<(Value, Vec<Repeated>), Error> {
+    let mut parser = Parser::new(Dialect::V2, text);
+    let mut found = Vec::new();
+    let document = next(Dialect::V2, &mut parser, Some(&mut found))?;
+    let repeated = found
+        .into_iter()
+        .map(|(path, key, offset)| Repeated {
+            path,
+            key,
+            line: parser.place(offset).0,
+        })
+        .collect();
+    Ok((document.map_or(Value::Null, |document| document.value), repeated))
 }
 
 /// Reads every document of a stream. Documents that hold nothing (empty, comments only, null) are left out.
@@ -55,15 +86,59 @@ pub fn parse_documents(text: &str) -> Result<Vec<Document>, Error> {
 /// # Errors
 /// As [`parse_documents`].
 pub fn parse_documents_with(dialect: Dialect, text: &str) -> Result<Vec<Document>, Error> {
-    let mut composer = Composer::new(text);
+    let mut parser = Parser::new(dialect, text);
     let mut documents = Vec::new();
-    while let Some((root, line)) = composer.next_document()? {
-        let value = Decoder::new(dialect).value(&root)?;
-        if !value.is_null() {
-            documents.push(Document { value, line });
+    while let Some(document) = next(dialect, &mut parser, None)? {
+        if !document.value.is_null() {
+            documents.push(document);
         }
     }
     Ok(documents)
+}
+
+fn next(
+    dialect: Dialect,
+    parser: &mut Parser<'_>,
+    repeated: Option<&mut Vec<(String, String, usize)>>,
+) -> Result<Option<Document>, Error> {
+    let Some((tape, line)) = parser.next_document()? else {
+        return Ok(None);
+    };
+    let mut decoder = Decoder {
+        dialect,
+        tape,
+        decoded: 0,
+        aliased: 0,
+        alias_depth: 0,
+        keys: repeated.map(Keys::new),
+        complaints: Vec::new(),
+    };
+    let decoded = decoder.value(0);
+    let complaints = mem::take(&mut decoder.complaints);
+    match decoded {
+        Ok(_) if !complaints.is_empty() => Err(already_defined(parser, &complaints)),
+        Ok(value) => Ok(Some(Document { value, line })),
+        Err(fault) => {
+            let (line, column) = parser.place(fault.offset);
+            Err(Error::told(line, column, fault.message, fault.told))
+        }
+    }
+}
+
+/// All keys that were given twice, as go-yaml v3 lists them.
+fn already_defined(parser: &Parser<'_>, complaints: &[(String, usize, usize)]) -> Error {
+    let lines: Vec<String> = complaints
+        .iter()
+        .map(|(key, first, second)| {
+            let (first, second) = (parser.place(*first).0, parser.place(*second).0);
+            format!("\n  line {second}: mapping key {key} already defined at line {first}")
+        })
+        .collect();
+    let (line, column) = complaints
+        .first()
+        .map_or((1, 1), |(_, _, second)| parser.place(*second));
+    let message = format!("unmarshal errors:{}", lines.concat());
+    Error::told(line, column, message, Told::Yaml(0))
 }
 
 /// How many nodes aliases may add before the share of aliased nodes is limited, and where the limit is tightest.
@@ -71,33 +146,115 @@ pub fn parse_documents_with(dialect: Dialect, text: &str) -> Result<Vec<Document
 const ALIAS_FREE: usize = 400_000;
 const ALIAS_TIGHT: usize = 4_000_000;
 
-struct Decoder {
+struct Decoder<'t, 'a, 'r> {
     dialect: Dialect,
+    tape: &'t mut Tape<'a>,
     decoded: usize,
     aliased: usize,
     alias_depth: usize,
+    /// Looks for repeated keys, if they are wanted.
+    keys: Option<Keys<'r>>,
+    /// Repeated keys where they are an error: the key, the first place, the second.
+    complaints: Vec<(String, usize, usize)>,
 }
 
-impl Decoder {
-    fn new(dialect: Dialect) -> Self {
+/// A problem and its place.
+struct Fault {
+    offset: usize,
+    message: String,
+    told: Told,
+}
+
+impl Fault {
+    fn new(offset: usize, message: impl Into<String>) -> Self {
         Self {
-            dialect,
-            decoded: 0,
-            aliased: 0,
-            alias_depth: 0,
+            offset,
+            message: message.into(),
+            told: Told::Yaml(0),
         }
     }
 
-    fn value(&mut self, node: &Rc<Node>) -> Result<Value, Error> {
-        self.meter(node)?;
-        match &node.kind {
-            Kind::Scalar { text, plain } => self.scalar(node, text, *plain),
-            Kind::Sequence(items) => items.iter().map(|item| self.value(item)).collect(),
-            Kind::Mapping(entries) => self.mapping(node, entries).map(Value::Object),
-            Kind::Alias(target) => {
+    fn bare(offset: usize, message: impl Into<String>) -> Self {
+        Self {
+            told: Told::Bare,
+            ..Self::new(offset, message)
+        }
+    }
+}
+
+/// The search for repeated keys.
+struct Keys<'r> {
+    found: &'r mut Vec<(String, String, usize)>,
+    path: Vec<Step>,
+}
+
+enum Step {
+    Field(String),
+    Item(usize),
+}
+
+impl<'r> Keys<'r> {
+    fn new(found: &'r mut Vec<(String, String, usize)>) -> Self {
+        Self {
+            found,
+            path: Vec::new(),
+        }
+    }
+
+    fn report(&mut self, key: &Key, offset: usize) {
+        let mut path = String::new();
+        let last = Step::Field(key.name.clone());
+        for step in self.path.iter().chain([&last]) {
+            match step {
+                Step::Field(name) if path.is_empty() => path.push_str(name),
+                Step::Field(name) => path.extend([".", name]),
+                Step::Item(index) => path.push_str(&format!("[{index}]")),
+            }
+        }
+        self.found.push((path, key.shown(), offset));
+    }
+}
+
+/// A key as text, and what it was.
+struct Key {
+    name: String,
+    is_text: bool,
+}
+
+impl Key {
+    fn shown(&self) -> String {
+        if self.is_text {
+            crate::json::to_string(&self.name)
+        } else {
+            self.name.clone()
+        }
+    }
+}
+
+impl<'a> Decoder<'_, 'a, '_> {
+    fn value(&mut self, at: usize) -> Result<Value, Fault> {
+        self.meter(at)?;
+        match self.tape.nodes[at].kind {
+            Kind::Scalar { .. } => self.scalar(at),
+            Kind::Sequence(end) => {
+                let mut items = Vec::new();
+                let mut item = at + 1;
+                while item < end {
+                    self.enter(|| Step::Item(items.len()));
+                    items.push(self.value(item)?);
+                    self.leave();
+                    item = self.tape.after(item);
+                }
+                Ok(Value::Array(items))
+            }
+            Kind::Mapping(end) => self.mapping(at, end).map(Value::Object),
+            Kind::Alias(target, name) => {
+                if self.tape.after(target) > at {
+                    return Err(self.fault(at, format!("anchor '{name}' value contains itself")));
+                }
                 self.alias_depth += 1;
-                if self.alias_depth > crate::compose::MAX_DEPTH {
-                    return Err(error(node, "aliases are nested too deep"));
+                if self.alias_depth > MAX_DEPTH {
+                    return Err(self.fault(at, "aliases are nested too deep"));
                 }
                 let value = self.value(target);
                 self.alias_depth -= 1;
@@ -106,154 +263,284 @@ impl Decoder {
         }
     }
 
-    fn meter(&mut self, node: &Node) -> Result<(), Error> {
-        self.decoded += 1;
-        if self.alias_depth > 0 {
-            self.aliased += 1;
+    fn enter(&mut self, step: impl FnOnce() -> Step) {
+        if let Some(keys) = &mut self.keys {
+            keys.path.push(step());
         }
+    }
+
+    fn leave(&mut self) {
+        if let Some(keys) = &mut self.keys {
+            keys.path.pop();
+        }
+    }
+
+    fn fault(&self, at: usize, message: impl Into<String>) -> Fault {
+        Fault::new(self.tape.nodes[at].offset, message)
+    }
+
+    fn meter(&mut self, at: usize) -> Result<(), Fault> {
+        self.decoded += 1;
+        if self.alias_depth == 0 {
+            return Ok(());
+        }
+        self.aliased += 1;
         if self.aliased > 100 && self.decoded > 1000 {
             let progress = (self.decoded.saturating_sub(ALIAS_FREE)) as f64 / (ALIAS_TIGHT - ALIAS_FREE) as f64;
             let allowed = 0.99 - 0.89 * progress.min(1.0);
             if self.aliased as f64 / self.decoded as f64 > allowed {
-                return Err(error(node, "document contains excessive aliasing"));
+                return Err(self.fault(at, "document contains excessive aliasing"));
             }
         }
         Ok(())
     }
 
-    fn scalar(&mut self, node: &Node, text: &str, plain: bool) -> Result<Value, Error> {
-        let scalar = self.meaning(node, text, plain)?;
-        match scalar {
+    /// The text of a scalar, taken out of the tape where nothing can ask for it again.
+    fn text(&mut self, at: usize) -> String {
+        let again = self.tape.has_alias;
+        match &mut self.tape.nodes[at].kind {
+            Kind::Scalar { text, .. } if again => text.clone().into_owned(),
+            Kind::Scalar { text, .. } => mem::replace(text, Cow::Borrowed("")).into_owned(),
+            Kind::Sequence(_) | Kind::Mapping(_) | Kind::Alias(..) => String::new(),
+        }
+    }
+
+    fn scalar(&mut self, at: usize) -> Result<Value, Fault> {
+        match self.meaning(at)? {
             Scalar::Null => Ok(Value::Null),
             Scalar::Bool(value) => Ok(Value::Bool(value)),
             // JSON numbers are floats for Go; the detour is what rounds large integers.
             Scalar::Int(value) => Ok(number::from_f64(value as f64).unwrap_or_default()),
-            Scalar::Float(value) => {
-                number::from_f64(value).ok_or_else(|| error(node, format!("'{text}' has no JSON form")))
-            }
-            Scalar::Text if node.tag.as_deref() == Some(BINARY) => binary(node, text).map(Value::String),
-            Scalar::Text => Ok(Value::String(text.to_owned())),
+            Scalar::Float(value) => number::from_f64(value).ok_or_else(|| {
+                let name = if value.is_nan() {
+                    "NaN"
+                } else if value > 0.0 {
+                    "+Inf"
+                } else {
+                    "-Inf"
+                };
+                Fault::bare(self.tape.nodes[at].offset, format!("json: unsupported value: {name}"))
+            }),
+            Scalar::Text if self.tape.nodes[at].tag.as_deref() == Some(BINARY) => self.binary(at).map(Value::String),
+            Scalar::Text => Ok(Value::String(self.text(at))),
         }
     }
 
-    /// What a scalar is, its explicit tag included.
-    fn meaning(&self, node: &Node, text: &str, plain: bool) -> Result<Scalar, Error> {
-        let Some(tag) = node.tag.as_deref() else {
-            return Ok(if plain {
+    /// What a scalar is: by its tag, or by its text if it has neither tag nor quotes.
+    fn meaning(&self, at: usize) -> Result<Scalar, Fault> {
+        let node = &self.tape.nodes[at];
+        let Kind::Scalar { text, plain } = &node.kind else {
+            return Ok(Scalar::Text);
+        };
+        let Some(tag) = &node.tag else {
+            return Ok(if *plain {
                 resolve::resolve(text, self.dialect)
             } else {
                 Scalar::Text
             });
         };
-        let Some(kind) = tag.strip_prefix(YAML_TAG) else {
-            return Ok(Scalar::Text);
-        };
-        let found = match kind {
-            "bool" | "int" | "float" | "null" => resolve::resolve(text, self.dialect),
+        let found = match tag.strip_prefix(YAML_TAG) {
+            Some("bool" | "int" | "float" | "null") => resolve::resolve(text, self.dialect),
             _ => return Ok(Scalar::Text),
         };
+        let kind = &tag[YAML_TAG.len()..];
         match (kind, found) {
             ("bool", found @ Scalar::Bool(_))
             | ("int", found @ Scalar::Int(_))
             | ("float", found @ Scalar::Float(_))
             | ("null", found @ Scalar::Null) => Ok(found),
             ("float", Scalar::Int(value)) => Ok(Scalar::Float(value as f64)),
-            _ => Err(error(node, format!("cannot read '{text}' as !!{kind}"))),
+            (_, found) => {
+                let is = match found {
+                    Scalar::Null => "null",
+                    Scalar::Bool(_) => "bool",
+                    Scalar::Int(_) => "int",
+                    Scalar::Float(_) => "float",
+                    Scalar::Text => "str",
+                };
+                Err(self.fault(at, format!("cannot decode !!{is} `{text}` as a !!{kind}")))
+            }
         }
     }
 
-    fn mapping(&mut self, node: &Node, entries: &[(Rc<Node>, Rc<Node>)]) -> Result<Map<String, Value>, Error> {
+    fn mapping(&mut self, at: usize, end: usize) -> Result<Map<String, Value>, Fault> {
+        // What merge keys bring; go-yaml v2 treats it as if it stood there.
         let mut map = Map::new();
         let mut explicit = Map::new();
-        for (key, value) in entries {
-            if is_merge(key) {
-                self.merge(value, &mut map)?;
+        let mut given = Given::default();
+        let mut next = at + 1;
+        while next < end {
+            let (key_at, value_at) = (next, self.tape.after(next));
+            next = self.tape.after(value_at);
+            if is_merge(&self.tape.nodes[key_at]) {
+                self.merge(value_at, &mut map)?;
                 continue;
             }
-            let name = self.key(key)?;
-            let value = self.value(value)?;
-            if self.dialect == Dialect::V3 {
-                if explicit.insert(name.clone(), value).is_some() {
-                    return Err(error(key, format!("mapping key '{name}' already defined")));
-                }
+            let raw = self.raw_key(key_at);
+            let key = self.key(key_at)?;
+            self.enter(|| Step::Field(key.name.clone()));
+            let value = self.value(value_at)?;
+            self.leave();
+            if self.dialect == Dialect::V2 {
+                self.note(&mut given, &key, key_at, map.contains_key(&key.name));
+                map.insert(key.name, value);
             } else {
-                map.insert(name, value);
+                let shown = key.shown();
+                if explicit.insert(key.name, value).is_some()
+                    && let Some(first) = self.earlier(at + 1, key_at, &raw)
+                {
+                    let places = (self.tape.nodes[first].offset, self.tape.nodes[key_at].offset);
+                    self.complaints.push((shown, places.0, places.1));
+                }
             }
         }
-        let _ = node;
         map.append(&mut explicit);
         Ok(map)
     }
 
-    fn merge(&mut self, value: &Rc<Node>, map: &mut Map<String, Value>) -> Result<(), Error> {
-        match &target(value).kind {
-            Kind::Mapping(_) => self.merge_mapping(value, map),
-            Kind::Sequence(items) if !matches!(value.kind, Kind::Alias(_)) => {
+    /// The text of a key as written, where a repetition is an error.
+    fn raw_key(&self, at: usize) -> String {
+        match &self.tape.nodes[at].kind {
+            Kind::Scalar { text, .. } if self.dialect == Dialect::V3 => text.clone().into_owned(),
+            _ => String::new(),
+        }
+    }
+
+    /// The first key of a mapping (whose first key is at `from`) that is written like the one at `until`.
+    fn earlier(&self, from: usize, until: usize, raw: &str) -> Option<usize> {
+        let mut at = from;
+        while at < until {
+            let same = match &self.tape.nodes[at].kind {
+                // A text that was taken is kept nowhere else.
+                Kind::Scalar { text, .. } => text == raw || text.is_empty(),
+                Kind::Sequence(_) | Kind::Mapping(_) | Kind::Alias(..) => false,
+            };
+            if same {
+                return Some(at);
+            }
+            at = self.tape.after(self.tape.after(at));
+        }
+        None
+    }
+
+    /// Remembers a key, and reports it if it was given before; `1` and `"1"` are two keys.
+    fn note(&mut self, given: &mut Given, key: &Key, at: usize, known: bool) {
+        let offset = self.tape.nodes[at].offset;
+        if let Some(keys) = &mut self.keys {
+            let seen = if key.is_text {
+                &mut given.texts
+            } else {
+                &mut given.others
+            };
+            if !seen.insert(key.name.clone()) || known && !given.is_own(&key.name) {
+                keys.report(key, offset);
+            }
+        }
+    }
+
+    fn merge(&mut self, at: usize, map: &mut Map<String, Value>) -> Result<(), Fault> {
+        match self.target(at) {
+            (_, Kind::Mapping(_)) => self.merge_mapping(at, map),
+            (items, Kind::Sequence(end)) if items == at => {
+                let end = *end;
+                let mut items = Vec::new();
+                let mut item = at + 1;
+                while item < end {
+                    items.push(item);
+                    item = self.tape.after(item);
+                }
                 // The first of a list of mappings wins, so the last is merged first.
-                for item in items.iter().rev() {
-                    if !matches!(target(item).kind, Kind::Mapping(_)) {
-                        return Err(error(item, MERGE_NEEDS));
+                for item in items.into_iter().rev() {
+                    if !matches!(self.target(item).1, Kind::Mapping(_)) {
+                        return Err(self.fault(item, MERGE_NEEDS));
                     }
                     self.merge_mapping(item, map)?;
                 }
                 Ok(())
             }
-            _ => Err(error(value, MERGE_NEEDS)),
+            _ => Err(self.fault(at, MERGE_NEEDS)),
         }
     }
 
-    fn merge_mapping(&mut self, value: &Rc<Node>, map: &mut Map<String, Value>) -> Result<(), Error> {
-        if let Value::Object(merged) = self.value(value)? {
+    /// The node an alias stands for and its position; any other node itself.
+    fn target(&self, at: usize) -> (usize, &Kind<'a>) {
+        match &self.tape.nodes[at].kind {
+            Kind::Alias(target, _) => (*target, &self.tape.nodes[*target].kind),
+            kind => (at, kind),
+        }
+    }
+
+    fn merge_mapping(&mut self, at: usize, map: &mut Map<String, Value>) -> Result<(), Fault> {
+        if let Value::Object(merged) = self.value(at)? {
             map.extend(merged);
         }
         Ok(())
     }
 
     /// A key as text: what it resolves to, printed as Go prints it.
-    fn key(&mut self, node: &Rc<Node>) -> Result<String, Error> {
-        let key = target(node);
-        let Kind::Scalar { text, plain } = &key.kind else {
-            return Err(error(node, "a mapping key must be a scalar"));
-        };
-        Ok(match self.meaning(key, text, *plain)? {
-            Scalar::Null => return Err(error(node, "a mapping key must not be null")),
+    fn key(&mut self, at: usize) -> Result<Key, Fault> {
+        let key = self.target(at).0;
+        if !matches!(self.tape.nodes[key].kind, Kind::Scalar { .. }) {
+            return Err(self.fault(at, "a mapping key must be a scalar"));
+        }
+        let name = match self.meaning(key)? {
+            Scalar::Null => {
+                let offset = self.tape.nodes[at].offset;
+                return Err(Fault::bare(
+                    offset,
+                    "unsupported map key of type: %!s(<nil>), key: <nil>",
+                ));
+            }
             Scalar::Bool(value) => value.to_string(),
             Scalar::Int(value) => value.to_string(),
             Scalar::Float(value) if value.is_nan() => ".nan".to_owned(),
             Scalar::Float(value) if value.is_infinite() => if value > 0.0 { ".inf" } else { "-.inf" }.to_owned(),
             // Keys are printed with the precision of a 32-bit float.
             Scalar::Float(value) => number::format_g32(value as f32),
-            Scalar::Text if key.tag.as_deref() == Some(BINARY) => binary(key, text)?,
-            Scalar::Text => text.clone(),
-        })
+            Scalar::Text => {
+                let name = if self.tape.nodes[key].tag.as_deref() == Some(BINARY) {
+                    self.binary(key)?
+                } else {
+                    self.text(key)
+                };
+                return Ok(Key { name, is_text: true });
+            }
+        };
+        Ok(Key { name, is_text: false })
+    }
+
+    fn binary(&mut self, at: usize) -> Result<String, Fault> {
+        let compact: String = self.text(at).chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
+        let bytes = STANDARD
+            .decode(compact)
+            .map_err(|_| self.fault(at, "!!binary value contains invalid base64 data"))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+/// The keys a mapping itself has so far; merged ones are not its own.
+#[derive(Default)]
+struct Given {
+    texts: std::collections::HashSet<String>,
+    others: std::collections::HashSet<String>,
+}
+
+impl Given {
+    fn is_own(&self, name: &str) -> bool {
+        self.texts.contains(name) || self.others.contains(name)
     }
 }
 
 const YAML_TAG: &str = "tag:yaml.org,2002:";
 const BINARY: &str = "tag:yaml.org,2002:binary";
 const MERGE: &str = "tag:yaml.org,2002:merge";
-const MERGE_NEEDS: &str = "a merge key needs a mapping or a list of mappings";
+const MERGE_NEEDS: &str = "map merge requires map or sequence of maps as the value";
 
-fn error(node: &Node, message: impl Into<String>) -> Error {
-    Error::at(node.line, node.column, message)
-}
-
-/// The node an alias stands for; any other node itself.
-fn target(node: &Rc<Node>) -> &Rc<Node> {
-    match &node.kind {
-        Kind::Alias(target) => target,
-        _ => node,
+fn is_merge(key: &Node<'_>) -> bool {
+    match &key.kind {
+        Kind::Scalar { text, plain } => {
+            text == "<<" && (*plain && key.tag.is_none() || key.tag.as_deref() == Some(MERGE))
+        }
+        Kind::Sequence(_) | Kind::Mapping(_) | Kind::Alias(..) => false,
     }
-}
-
-fn is_merge(key: &Node) -> bool {
-    matches!(&key.kind, Kind::Scalar { text, plain } if text == "<<" && (*plain || key.tag.as_deref() == Some(MERGE)))
-}
-
-fn binary(node: &Node, text: &str) -> Result<String, Error> {
-    let compact: String = text.chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
-    let bytes = STANDARD
-        .decode(compact)
-        .map_err(|_| error(node, "!!binary value contains invalid base64 data"))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

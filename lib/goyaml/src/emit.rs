@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use serde_json::{Number, Value};
 
-use crate::compose::MAX_DEPTH;
+use crate::parse::MAX_DEPTH;
 use crate::style::{self, Style};
 use crate::{Dialect, Error, json, number, order};
 

@@ -7,19 +7,22 @@
 //! It never reads files, never panics on input and bounds the work that a hostile document can cause
 //! (nesting depth, alias expansion).
 
-mod compose;
 mod decode;
 mod emit;
 mod error;
 pub mod json;
 pub mod number;
 mod order;
+mod parse;
 mod resolve;
 mod style;
+mod tape;
 mod timestamp;
 pub mod tree;
 
-pub use crate::decode::{Document, parse, parse_documents, parse_documents_with, parse_with};
+pub use crate::decode::{
+    Document, Repeated, parse, parse_documents, parse_documents_with, parse_with, parse_with_repeated,
+};
 pub use crate::emit::{to_yaml, to_yaml_with};
 pub use crate::error::Error;
 

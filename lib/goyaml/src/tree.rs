@@ -4,10 +4,9 @@
 //! Aliases and merge keys are expanded (an explicit key wins over a merged one, as in go-yaml v3); how much they may
 //! add is bounded. Which scalar is a number, a boolean or a date follows go-yaml v3.
 
-use std::rc::Rc;
-
-use crate::compose::{Composer, Kind, Node};
+use crate::parse::{MAX_DEPTH, Parser};
 use crate::resolve::{self, Scalar as Meaning};
+use crate::tape::{Kind, Node, Tape};
 use crate::{Dialect, Error, timestamp};
 
 /// A document or a part of one.
@@ -66,11 +65,22 @@ const MAX_ALIASED: usize = 200_000;
 /// # Errors
 /// Where the text is not YAML, repeats a key, or expands without bound.
 pub fn documents(text: &str) -> Result<Vec<(Tree, usize)>, Error> {
-    let mut composer = Composer::new(text);
-    let mut reader = Reader::default();
+    let mut parser = Parser::new(Dialect::V3, text);
     let mut documents = Vec::new();
-    while let Some((root, line)) = composer.next_document()? {
-        let tree = reader.tree(&root)?;
+    // Counted over the whole stream.
+    let mut aliased = 0;
+    while let Some((tape, line)) = parser.next_document()? {
+        let mut reader = Reader {
+            tape,
+            aliased,
+            alias_depth: 0,
+        };
+        let read = reader.tree(0);
+        aliased = reader.aliased;
+        let tree = read.map_err(|(offset, message)| {
+            let (line, column) = parser.place(offset);
+            Error::at(line, column, message)
+        })?;
         if !matches!(&tree, Tree::Scalar(scalar) if scalar.tag == Tag::Null) {
             documents.push((tree, line));
         }
@@ -99,51 +109,70 @@ pub fn number_of(text: &str) -> Option<Number> {
     }
 }
 
-#[derive(Default)]
-struct Reader {
+struct Reader<'t, 'a> {
+    tape: &'t Tape<'a>,
     aliased: usize,
     alias_depth: usize,
 }
 
-impl Reader {
-    fn tree(&mut self, node: &Rc<Node>) -> Result<Tree, Error> {
+/// A problem and its place in the text.
+type Fault = (usize, String);
+
+impl Reader<'_, '_> {
+    fn fault(&self, at: usize, message: impl Into<String>) -> Fault {
+        (self.tape.nodes[at].offset, message.into())
+    }
+
+    fn tree(&mut self, at: usize) -> Result<Tree, Fault> {
         if self.alias_depth > 0 {
             self.aliased += 1;
-            if self.aliased > MAX_ALIASED || self.alias_depth > crate::compose::MAX_DEPTH {
-                return Err(error(node, "document contains excessive aliasing"));
+            if self.aliased > MAX_ALIASED || self.alias_depth > MAX_DEPTH {
+                return Err(self.fault(at, "document contains excessive aliasing"));
             }
         }
+        let node = &self.tape.nodes[at];
         match &node.kind {
             Kind::Scalar { text, plain } => Ok(Tree::Scalar(scalar(node, text, *plain))),
-            Kind::Sequence(items) => {
-                let items: Result<_, _> = items.iter().map(|item| self.tree(item)).collect();
-                Ok(Tree::List(items?))
+            Kind::Sequence(end) => {
+                let mut items = Vec::new();
+                let mut item = at + 1;
+                while item < *end {
+                    items.push(self.tree(item)?);
+                    item = self.tape.after(item);
+                }
+                Ok(Tree::List(items))
             }
-            Kind::Mapping(entries) => self.map(entries).map(Tree::Map),
-            Kind::Alias(target) => {
+            Kind::Mapping(end) => self.map(at + 1, *end).map(Tree::Map),
+            Kind::Alias(target, name) => {
+                if self.tape.after(*target) > at {
+                    return Err(self.fault(at, format!("anchor '{name}' value contains itself")));
+                }
                 self.alias_depth += 1;
-                let tree = self.tree(target);
+                let tree = self.tree(*target);
                 self.alias_depth -= 1;
                 tree
             }
         }
     }
 
-    fn map(&mut self, entries: &[(Rc<Node>, Rc<Node>)]) -> Result<Vec<(Scalar, Tree)>, Error> {
+    fn map(&mut self, start: usize, end: usize) -> Result<Vec<(Scalar, Tree)>, Fault> {
         let mut keys = std::collections::BTreeSet::new();
-        let mut map = Vec::with_capacity(entries.len());
+        let mut map = Vec::new();
         let mut merged: Vec<(Scalar, Tree)> = Vec::new();
-        for (key, value) in entries {
+        let mut next = start;
+        while next < end {
+            let (key, value) = (next, self.tape.after(next));
+            next = self.tape.after(value);
             let Tree::Scalar(name) = self.tree(key)? else {
-                return Err(error(key, "a mapping key must be a scalar"));
+                return Err(self.fault(key, "a mapping key must be a scalar"));
             };
-            let plain = matches!(&key.kind, Kind::Scalar { plain: true, .. });
+            let plain = matches!(&self.tape.nodes[key].kind, Kind::Scalar { plain: true, .. });
             if plain && name.text == "<<" {
                 self.merge(value, &mut merged)?;
                 continue;
             }
             if !keys.insert(name.text.clone()) {
-                return Err(error(key, format!("mapping key '{}' already defined", name.text)));
+                return Err(self.fault(key, format!("mapping key '{}' already defined", name.text)));
             }
             let value = self.tree(value)?;
             map.push((name, value));
@@ -153,22 +182,23 @@ impl Reader {
     }
 
     /// Entries of a merged mapping, or of a list of such: the first that has a key gives it.
-    fn merge(&mut self, value: &Rc<Node>, merged: &mut Vec<(Scalar, Tree)>) -> Result<(), Error> {
-        let add = |tree: Tree, merged: &mut Vec<(Scalar, Tree)>| match tree {
+    fn merge(&mut self, value: usize, merged: &mut Vec<(Scalar, Tree)>) -> Result<(), Fault> {
+        let refusal = self.fault(value, "map merge requires map or sequence of maps as the value");
+        let mut add = |tree: Tree| match tree {
             Tree::Map(entries) => {
                 merged.extend(entries);
                 Ok(())
             }
-            _ => Err(error(value, "a merge key needs a mapping or a list of mappings")),
+            Tree::List(_) | Tree::Scalar(_) => Err(refusal.clone()),
         };
         match self.tree(value)? {
-            Tree::List(items) => items.into_iter().try_for_each(|item| add(item, merged)),
-            tree => add(tree, merged),
+            Tree::List(items) => items.into_iter().try_for_each(add),
+            tree => add(tree),
         }
     }
 }
 
-fn scalar(node: &Node, text: &str, plain: bool) -> Scalar {
+fn scalar(node: &Node<'_>, text: &str, plain: bool) -> Scalar {
     let tag = match node.tag.as_deref() {
         None if plain => tag_of(text),
         None => Tag::Text,
@@ -186,10 +216,6 @@ fn scalar(node: &Node, text: &str, plain: bool) -> Scalar {
         text: text.to_owned(),
         tag,
     }
-}
-
-fn error(node: &Node, message: impl Into<String>) -> Error {
-    Error::at(node.line, node.column, message)
 }
 
 #[cfg(test)]

@@ -1,0 +1,194 @@
+//! The characters that YAML treats specially, and moving over what stands between tokens.
+
+use super::Parser;
+use crate::Error;
+
+/// Bytes of the line break at a place: `\n`, `\r`, `\r\n`, U+0085, U+2028 and U+2029; 0 if there is none.
+pub(super) fn break_width(bytes: &[u8], at: usize) -> usize {
+    match bytes.get(at) {
+        Some(b'\n') => 1,
+        Some(b'\r') if bytes.get(at + 1) == Some(&b'\n') => 2,
+        Some(b'\r') => 1,
+        Some(0xc2) if bytes.get(at + 1) == Some(&0x85) => 2,
+        Some(0xe2) if bytes.get(at + 1) == Some(&0x80) && matches!(bytes.get(at + 2), Some(0xa8 | 0xa9)) => 3,
+        _ => 0,
+    }
+}
+
+/// The first character that may not stand in a text at all, not even in quotes.
+pub(super) fn first_forbidden(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    // Two-byte characters up to U+009F begin with 0xc2; U+FFFE and U+FFFF with 0xef 0xbf.
+    while let Some(found) = bytes[at..]
+        .iter()
+        .position(|byte| *byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r') || matches!(byte, 0x7f | 0xc2 | 0xef))
+    {
+        at += found;
+        match (bytes[at], bytes.get(at + 1), bytes.get(at + 2)) {
+            (0xc2, Some(second), _) if *second >= 0xa0 || *second == 0x85 => at += 2,
+            (0xef, second, third)
+                if (second, third) != (Some(&0xbf), Some(&0xbe)) && (second, third) != (Some(&0xbf), Some(&0xbf)) =>
+            {
+                at += 3;
+            }
+            _ => return Some(at),
+        }
+    }
+    None
+}
+
+pub(super) fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t')
+}
+
+impl Parser<'_> {
+    /// The byte so many places ahead; 0 at the end of the text, which cannot contain it.
+    pub(super) fn byte(&self, ahead: usize) -> u8 {
+        self.bytes.get(self.at + ahead).copied().unwrap_or(0)
+    }
+
+    pub(super) fn is_end(&self) -> bool {
+        self.at >= self.bytes.len()
+    }
+
+    pub(super) fn is_break(&self, ahead: usize) -> bool {
+        break_width(self.bytes, self.at + ahead) > 0
+    }
+
+    /// Whether a blank, a line break or the end of the text stands so many places ahead.
+    pub(super) fn is_space(&self, ahead: usize) -> bool {
+        let byte = self.byte(ahead);
+        byte <= b' ' || byte >= 0xc2 && self.is_break(ahead)
+    }
+
+    /// How far right in its line the place is. In bytes: only indentation and indicators stand before a place whose
+    /// column matters.
+    pub(super) fn column(&self) -> isize {
+        (self.at - self.line_start) as isize
+    }
+
+    /// Whether `---` or `...` stands here, alone.
+    pub(super) fn is_marker(&self, marker: &[u8; 3]) -> bool {
+        self.at == self.line_start
+            && self.bytes[self.at.min(self.bytes.len())..].starts_with(marker)
+            && self.is_space(3)
+    }
+
+    pub(super) fn is_line_start(&self, offset: usize) -> bool {
+        offset == 0 || (1..=3).any(|width| width <= offset && break_width(self.bytes, offset - width) == width)
+    }
+
+    /// Goes over the line break here.
+    pub(super) fn pass_break(&mut self) {
+        self.at += break_width(self.bytes, self.at);
+        self.line_start = self.at;
+    }
+
+    /// The line break here as it is kept in text; goes over it.
+    pub(super) fn take_break(&mut self, text: &mut String) {
+        let start = self.at;
+        self.pass_break();
+        match self.at - start {
+            0 => {}
+            3 => text.push_str(&self.text[start..self.at]),
+            _ => text.push('\n'),
+        }
+    }
+
+    pub(super) fn pass_comment(&mut self) {
+        while !self.is_end() && !self.is_break(0) {
+            self.at += 1;
+        }
+    }
+
+    /// Goes over blanks, comments and line breaks.
+    pub(super) fn skip_to_token(&mut self) {
+        loop {
+            if self.at == self.line_start
+                && self.bytes[self.at.min(self.bytes.len())..].starts_with("\u{feff}".as_bytes())
+            {
+                // Takes up one column, however many bytes.
+                self.at += 3;
+                self.line_start = self.at - 1;
+            }
+            while self.byte(0) == b' ' || self.byte(0) == b'\t' && (self.flow > 0 || !self.key_allowed) {
+                self.at += 1;
+            }
+            if self.byte(0) == b'#' {
+                self.pass_comment();
+            }
+            if !self.is_break(0) {
+                return;
+            }
+            self.pass_break();
+            if self.flow == 0 {
+                self.key_allowed = true;
+            }
+        }
+    }
+
+    /// Whether `-` as the mark of an item stands here.
+    pub(super) fn is_item(&self) -> bool {
+        self.byte(0) == b'-' && self.is_space(1)
+    }
+
+    /// Whether `?` as the mark of a key stands here.
+    pub(super) fn is_key(&self) -> bool {
+        self.byte(0) == b'?' && (self.flow > 0 || self.is_space(1))
+    }
+
+    /// Whether `:` as the mark of a value stands here.
+    pub(super) fn is_value(&self) -> bool {
+        self.byte(0) == b':' && (self.flow > 0 || self.is_space(1))
+    }
+
+    /// Reads one token and forgets it, for the problem that may be in it: what cannot be read is reported before what
+    /// stands in the wrong place.
+    pub(super) fn token(&mut self) -> Result<(), Error> {
+        let start = self.at;
+        match self.byte(0) {
+            0 if self.is_end() => {}
+            b'%' if self.column() == 0 => {
+                self.directive()?;
+            }
+            b'[' | b']' | b'{' | b'}' | b',' => {}
+            b'-' if self.is_marker(b"---") => {}
+            _ if self.is_item() => {
+                if self.flow == 0 {
+                    self.may_stand("block sequence entries are not allowed in this context")?;
+                }
+            }
+            _ if self.is_key() => {
+                if self.flow == 0 {
+                    self.may_stand("mapping keys are not allowed in this context")?;
+                }
+            }
+            _ if self.is_value() => {
+                if self.flow == 0 {
+                    self.may_stand("mapping values are not allowed in this context")?;
+                }
+            }
+            b'*' | b'&' => {
+                self.anchor()?;
+            }
+            b'!' => {
+                self.tag()?;
+            }
+            _ => {
+                self.scalar(-1)?;
+            }
+        }
+        self.at = self.at.max(start);
+        Ok(())
+    }
+
+    /// Refuses an indicator that stands where no key could.
+    pub(super) fn may_stand(&self, refusal: &str) -> Result<(), Error> {
+        if self.key_allowed {
+            Ok(())
+        } else {
+            Err(self.scanner_error(self.at, self.at, refusal))
+        }
+    }
+}
