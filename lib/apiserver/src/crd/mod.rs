@@ -21,6 +21,16 @@ use self::node::Node;
 use crate::status::Cause;
 use crate::validation::metadata;
 
+/// Whether a CEL expression can be read.
+///
+/// # Errors
+/// The parser's complaint.
+pub(crate) fn parses(expression: &str) -> Result<(), String> {
+    kube_cel::cel::Program::compile(expression)
+        .map(|_| ())
+        .map_err(|error| error.to_string())
+}
+
 /// One served version of a CRD: its schema and subresources.
 #[derive(Debug)]
 pub struct Version {

@@ -3,12 +3,21 @@
 //! Metadata and enumerations are judged for every kind from the table of kinds; what else the reference checks lives
 //! in one module per family of kinds. Never changes an object, never looks anything up.
 
-mod choice;
+mod by_type;
+mod place;
+mod rules;
+
+mod admission;
+mod autoscaler;
 mod data;
+mod flow;
+mod job;
 pub(crate) mod metadata;
 mod network;
+mod node;
 mod pod;
 mod policy;
+mod quota;
 mod rbac;
 mod service;
 mod storage;
@@ -19,6 +28,7 @@ use kubeschema::kinds;
 use serde_json::Value;
 
 use self::metadata::Name;
+use self::place::Place;
 use crate::crd;
 use crate::registry::Resource;
 use crate::status::Cause;
@@ -36,26 +46,33 @@ fn faults(group: &str, version: &str, kind: &str, object: &Value, old: Option<&V
     let mut errors = metadata::validate(object, old, true, name_rule(group, kind));
     metadata::qualified_finalizers(&object["metadata"], &mut errors);
     if let Some(schema) = kinds::schema(group, version, kind) {
-        choice::check(schema, object, &mut errors);
+        by_type::check(schema, object, &mut errors);
     }
+    let place = Place::new(object, "");
     match (group, kind) {
         ("", "ConfigMap") => data::config_map(object, old, &mut errors),
         ("", "Secret") => data::secret(object, old, &mut errors),
         ("", "Service") => service::check(object, old, &mut errors),
-        ("", "Pod") => pod::check(object, old, &mut errors),
+        ("", "Pod") => pod::unchanged(object, old, &mut errors),
         ("", "PersistentVolumeClaim") => storage::claim(object, old, &mut errors),
-        ("", "PersistentVolume") => storage::volume(object, &mut errors),
-        ("", "LimitRange") => policy::limits(object, &mut errors),
-        ("", "ResourceQuota") => policy::quota(object, &mut errors),
+        ("", "PersistentVolume") => storage::volume(&place, old, &mut errors),
+        ("", "LimitRange") => quota::limits(&place, &mut errors),
+        ("", "ResourceQuota") => quota::check(&place, &mut errors),
         ("", "Endpoints") => network::endpoints(object, &mut errors),
-        ("", "Event") => policy::event(object, &mut errors),
-        ("discovery.k8s.io", "EndpointSlice") => network::slice(object, &mut errors),
+        ("" | "events.k8s.io", "Event") => policy::event(group, &place, &mut errors),
+        ("discovery.k8s.io", "EndpointSlice") => network::slice(&place, old, &mut errors),
         ("networking.k8s.io", "Ingress") => network::ingress(object, &mut errors),
         ("networking.k8s.io", "IngressClass") => network::class(object, old, &mut errors),
         ("networking.k8s.io", "NetworkPolicy") => network::policy(object, &mut errors),
         ("policy", "PodDisruptionBudget") => policy::disruption(object, &mut errors),
-        ("autoscaling", "HorizontalPodAutoscaler") => policy::autoscaler(object, &mut errors),
+        ("autoscaling", "HorizontalPodAutoscaler") => autoscaler::check(&place, &mut errors),
         ("coordination.k8s.io", "Lease") => policy::lease(object, &mut errors),
+        ("", "Node") => node::check(&place, old, &mut errors),
+        ("", "Namespace") => node::namespace(&place, &mut errors),
+        ("node.k8s.io", "RuntimeClass") => node::runtime(&place, old, &mut errors),
+        ("apiregistration.k8s.io", "APIService") => admission::service(&place, &mut errors),
+        ("storage.k8s.io", "CSIDriver") => storage::driver(&place, &mut errors),
+        ("storage.k8s.io", "CSIStorageCapacity") => storage::capacity(&place, &mut errors),
         ("storage.k8s.io", "StorageClass") => storage::class(object, old, &mut errors),
         ("scheduling.k8s.io", "PriorityClass") => storage::priority(object, old, &mut errors),
         ("apps" | "batch", _) | ("", "ReplicationController") => workload::check(kind, object, old, &mut errors),

@@ -4,6 +4,12 @@ use kubeschema::field::{self, FieldError};
 use kubeschema::name;
 use serde_json::Value;
 
+/// Which roles an aggregated role is made of.
+pub(super) fn selectors(list: &super::place::Place<'_>, errors: &mut Vec<FieldError>) {
+    let why = "at least one clusterRoleSelector required if aggregationRule is non-nil";
+    list.want(why, errors);
+}
+
 const GROUP: &str = "rbac.authorization.k8s.io";
 
 pub(super) fn check(kind: &str, object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {

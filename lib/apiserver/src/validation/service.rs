@@ -4,6 +4,16 @@ use kubeschema::field::{self, FieldError};
 use kubeschema::name;
 use serde_json::{Value, json};
 
+use super::place::{Errors, Place};
+
+/// How long a client stays with its endpoint.
+pub(super) fn affinity(client: &Place<'_>, errors: &mut Errors) {
+    const LONGEST: i64 = 86_400;
+    let seconds = client.at("timeoutSeconds");
+    let why = format!("must be greater than 0 and less than {LONGEST}");
+    seconds.within(1..=LONGEST, &why, errors);
+}
+
 pub(super) fn check(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
     let spec = &object["spec"];
     let text = |key: &str| spec[key].as_str().unwrap_or_default();
@@ -56,7 +66,75 @@ pub(super) fn check(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldE
             ));
         }
     }
+    let spec = Place::new(spec, "spec");
+    exposure(&spec, errors);
+    families(&spec, errors);
     addresses(object, old, errors);
+}
+
+/// What only makes sense for services that can be reached from outside.
+fn exposure(spec: &Place<'_>, errors: &mut Errors) {
+    let kind = spec.text("type");
+    for port in spec.each("ports") {
+        if port.has("appProtocol") {
+            port.at("appProtocol").named(name::qualified, errors);
+        }
+        if kind == "ClusterIP" && port.number("nodePort").is_some_and(|number| number != 0) {
+            errors.push(port.at("nodePort").forbidden("may not be used when `type` is 'ClusterIP'"));
+        }
+    }
+    let ranges = Place::new(&spec.value["loadBalancerSourceRanges"], "spec.LoadBalancerSourceRanges");
+    if kind == "LoadBalancer" {
+        for range in ranges.items() {
+            super::network::range(&range, errors);
+        }
+        spec.at("loadBalancerClass").perhaps(name::qualified, errors);
+        if spec.has("loadBalancerClass") && spec.text("loadBalancerClass").is_empty() {
+            spec.at("loadBalancerClass").named(name::qualified, errors);
+        }
+    } else {
+        let why = "may only be used when `type` is 'LoadBalancer'";
+        if !ranges.empty() {
+            errors.push(ranges.forbidden(why));
+        }
+        for field in ["allocateLoadBalancerNodePorts", "loadBalancerClass"] {
+            if spec.has(field) {
+                errors.push(spec.at(field).forbidden(why));
+            }
+        }
+    }
+    let outside = spec.at("externalTrafficPolicy");
+    let reachable =
+        matches!(kind, "NodePort" | "LoadBalancer") || (kind == "ClusterIP" && !spec.at("externalIPs").empty());
+    if !outside.empty() && !reachable {
+        errors.push(outside.invalid("may only be set for externally-accessible services"));
+    }
+    let health = spec.at("healthCheckNodePort");
+    if health.value.as_i64().is_some_and(|port| port != 0) && !(kind == "LoadBalancer" && outside.own() == "Local") {
+        let why = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
+        errors.push(health.invalid(why));
+    }
+    let near = spec.at("trafficDistribution");
+    if !near.value.is_null() {
+        near.choice(&["PreferClose", "PreferSameZone", "PreferSameNode"], errors);
+    }
+    for address in spec.each("externalIPs") {
+        super::pod::address(&address, errors);
+    }
+}
+
+/// Addresses and the families they are of.
+fn families(spec: &Place<'_>, errors: &mut Errors) {
+    let families = spec.at("ipFamilies");
+    for family in families.items() {
+        family.choice(&["IPv4", "IPv6"], errors);
+    }
+    families.unique(Place::clone, errors);
+    for address in spec.each("clusterIPs") {
+        if !address.empty() && address.own() != "None" {
+            super::pod::address(&address, errors);
+        }
+    }
 }
 
 fn one(port: &Value, several: bool, path: &str, errors: &mut Vec<FieldError>) {

@@ -1,14 +1,16 @@
-//! Claims, storage classes and priority classes: mostly what may not change.
+//! Claims, volumes and classes of storage and of priority.
 
 use kubeschema::field::FieldError;
 use kubeschema::name;
-use kubeschema::quantity::Quantity;
 use serde_json::Value;
+
+use super::place::{Errors, Place};
+use super::pod::resources;
 
 const MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 
 /// A volume needs a capacity, modes and one source.
-pub(super) fn volume(object: &Value, errors: &mut Vec<FieldError>) {
+pub(super) fn volume(object: &Place<'_>, old: Option<&Value>, errors: &mut Errors) {
     const SETTINGS: [&str; 9] = [
         "accessModes",
         "capacity",
@@ -20,58 +22,92 @@ pub(super) fn volume(object: &Value, errors: &mut Vec<FieldError>) {
         "volumeAttributesClassName",
         "volumeMode",
     ];
-    let spec = &object["spec"];
-    if spec["accessModes"].as_array().is_none_or(Vec::is_empty) {
-        errors.push(FieldError::required("spec.accessModes", ""));
+    let spec = object.at("spec");
+    let modes = spec.at("accessModes");
+    modes.want("", errors);
+    self::modes(&modes, errors);
+    let capacity = spec.at("capacity");
+    capacity.want("", errors);
+    if !capacity.has("storage") || capacity.entries().count() > 1 {
+        errors.push(capacity.not_supported(&["storage"]));
     }
-    if spec["capacity"].as_object().is_none_or(serde_json::Map::is_empty) {
-        errors.push(FieldError::required("spec.capacity", ""));
+    positive(&Place::new(&capacity.value["storage"], "spec.capacity[storage]"), errors);
+    let mut sources = spec.value.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
+    if !sources.any(|key| !SETTINGS.contains(&key)) {
+        errors.push(spec.required("must specify a volume type"));
     }
-    if !spec
-        .as_object()
-        .into_iter()
-        .flatten()
-        .any(|(key, _)| !SETTINGS.contains(&key.as_str()))
-    {
-        errors.push(FieldError::required("spec", "must specify a volume type"));
+    spec.at("storageClassName").perhaps(name::dns_subdomain, errors);
+    if spec.has("local") && !spec.has("nodeAffinity") {
+        errors.push(spec.at("nodeAffinity").required("Local volume requires node affinity"));
+    }
+    let policy = spec.text("persistentVolumeReclaimPolicy");
+    if policy == "Recycle" && spec.under("hostPath", "path").own() == "/" {
+        let why = "may not be 'recycle' for a hostPath mount of '/'";
+        errors.push(spec.at("persistentVolumeReclaimPolicy").forbidden(why));
+    }
+    let Some(old) = old else { return };
+    for source in old["spec"].as_object().into_iter().flatten().map(|(key, _)| key) {
+        if !SETTINGS.contains(&source.as_str()) && old["spec"][source.as_str()] != *spec.at(source).value {
+            let why = "spec.persistentvolumesource is immutable after creation";
+            errors.push(FieldError::forbidden("spec.persistentvolumesource", why));
+        }
+    }
+    super::immutable("spec.volumeMode", "/spec/volumeMode", object.value, Some(old), errors);
+}
+
+/// Which nodes can reach a volume.
+pub(super) fn node_constraints(required: &Place<'_>, errors: &mut Errors) {
+    if required.value.is_null() {
+        errors.push(required.required("must specify required node constraints"));
     }
 }
 
-pub(super) fn claim(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
-    let spec = &object["spec"];
-    if spec["accessModes"].as_array().is_none_or(Vec::is_empty) {
-        errors.push(FieldError::required(
-            "spec.accessModes",
-            "at least 1 access mode is required",
-        ));
-    }
-    for mode in spec["accessModes"].as_array().into_iter().flatten() {
-        let given = mode.as_str().unwrap_or_default();
-        if !MODES.contains(&given) {
-            errors.push(FieldError::not_supported("spec.accessModes", given, &MODES));
+fn modes(modes: &Place<'_>, errors: &mut Errors) {
+    for mode in modes.items() {
+        if !MODES.contains(&mode.own()) {
+            errors.push(FieldError::not_supported(modes.path.as_str(), mode.own(), &MODES));
         }
     }
-    if let Some(class) = spec["storageClassName"].as_str().filter(|class| !class.is_empty()) {
-        let problems = name::dns_subdomain(class);
-        errors.extend(
-            problems
-                .into_iter()
-                .map(|why| FieldError::invalid("spec.storageClassName", class, why)),
-        );
+    if modes.items().count() > 1 && modes.items().any(|mode| mode.own() == "ReadWriteOncePod") {
+        let why = "may not use ReadWriteOncePod with other access modes";
+        errors.push(modes.forbidden(why));
     }
-    let request = spec["resources"]["requests"]["storage"].as_str();
-    match request.and_then(|text| Quantity::parse(text).ok()) {
-        None => errors.push(FieldError::required("spec.resources[storage]", "")),
-        Some(size) if size.nano() <= 0 => {
-            let why = "must be greater than zero";
-            errors.push(FieldError::invalid(
-                "spec.resources[storage]",
-                request.unwrap_or_default(),
-                why,
-            ));
+}
+
+fn positive(amount: &Place<'_>, errors: &mut Errors) {
+    if resources::parsed(amount).is_some_and(|amount| amount.nano() <= 0) {
+        errors.push(amount.invalid("must be greater than zero"));
+    }
+}
+
+/// What a claim asks for, in a claim, a template or a pod.
+pub(super) fn claim_spec(spec: &Place<'_>, errors: &mut Errors) {
+    let modes = spec.at("accessModes");
+    modes.want("at least 1 access mode is required", errors);
+    self::modes(&modes, errors);
+    spec.at("storageClassName").perhaps(name::dns_subdomain, errors);
+    let size = Place::new(
+        &spec.value["resources"]["requests"]["storage"],
+        format!("{}[storage]", spec.at("resources").path),
+    );
+    size.want("", errors);
+    positive(&size, errors);
+    for field in ["dataSource", "dataSourceRef"] {
+        let source = spec.at(field);
+        if source.value.is_object() {
+            for key in ["name", "kind"] {
+                source.at(key).want("", errors);
+            }
+            let core = source.text("apiGroup").is_empty() && source.text("kind") != "PersistentVolumeClaim";
+            if core && !source.text("kind").is_empty() {
+                errors.push(source.invalid("must be 'PersistentVolumeClaim' when referencing the default apiGroup"));
+            }
         }
-        Some(_) => {}
     }
+}
+
+/// What of a claim may change: how much, and once, which volume.
+pub(super) fn claim(object: &Value, old: Option<&Value>, errors: &mut Errors) {
     let Some(old) = old else { return };
     let fixed = |claim: &Value| {
         let mut spec = claim["spec"].clone();
@@ -98,10 +134,101 @@ pub(super) fn claim(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldE
     }
 }
 
+/// Which places volumes of a class can be in.
+pub(super) fn topology(term: &Place<'_>, errors: &mut Errors) {
+    let labels = term.at("matchLabelExpressions");
+    labels.unique(|label| label.at("key"), errors);
+    for label in labels.items() {
+        label.at("key").named(name::qualified, errors);
+        let values = label.at("values");
+        values.want("", errors);
+        values.unique(Place::clone, errors);
+    }
+}
+
+/// A storage driver.
+pub(super) fn driver(object: &Place<'_>, errors: &mut Errors) {
+    const MODES: [&str; 2] = ["Persistent", "Ephemeral"];
+    const NAME: usize = 63;
+    let spec = object.at("spec");
+    if object.under("metadata", "name").own().len() > NAME {
+        errors.push(FieldError::too_long("metadata.name", NAME));
+    }
+    let modes = spec.at("volumeLifecycleModes");
+    for mode in modes.items() {
+        if !MODES.contains(&mode.own()) {
+            errors.push(FieldError::not_supported(modes.path.as_str(), mode.own(), &MODES));
+        }
+    }
+    spec.at("tokenRequests").unique(|request| request.at("audience"), errors);
+}
+
+/// A driver on a node.
+pub(super) fn node_driver(driver: &Place<'_>, errors: &mut Errors) {
+    const IDENTITY: usize = 192;
+    super::pod::volume::driver(&driver.at("name"), errors);
+    let identity = driver.at("nodeID");
+    identity.want("", errors);
+    if identity.own().len() > IDENTITY {
+        errors.push(identity.invalid(format!("must be {IDENTITY} characters or less")));
+    }
+    let mut seen = Vec::new();
+    for key in driver.each("topologyKeys") {
+        let given = key.own();
+        if given.is_empty() {
+            errors.push(driver.required(""));
+        }
+        if seen.contains(&given) {
+            errors.push(FieldError::duplicate(driver.path.as_str(), given));
+        }
+        seen.push(key.value.as_str().unwrap_or_default());
+        let complaints = name::qualified(given);
+        errors.extend(
+            complaints
+                .into_iter()
+                .map(|why| FieldError::invalid(driver.path.as_str(), given, why)),
+        );
+    }
+}
+
+/// A volume attached to a node.
+pub(super) fn attachment(spec: &Place<'_>, errors: &mut Errors) {
+    let source = spec.at("source");
+    let name = source.at("persistentVolumeName");
+    if name.value.is_null() == !source.has("inlineVolumeSpec") {
+        let why = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
+        errors.push(source.required(why));
+    }
+    if !name.value.is_null() {
+        if name.empty() {
+            errors.push(name.required("must specify non empty persistentVolumeName"));
+        }
+        name.named(name::dns_subdomain, errors);
+    }
+}
+
+/// How much storage there is somewhere.
+pub(super) fn capacity(object: &Place<'_>, errors: &mut Errors) {
+    let class = object.at("storageClassName");
+    let complaints = name::dns_subdomain(class.own());
+    errors.extend(
+        complaints
+            .into_iter()
+            .map(|why| FieldError::invalid(class.path.as_str(), class.own(), why)),
+    );
+    for field in ["capacity", "maximumVolumeSize"] {
+        let amount = object.at(field);
+        if resources::parsed(&amount).is_some_and(|amount| amount.nano() < 0) {
+            errors.push(amount.invalid("must be greater than or equal to 0"));
+        }
+    }
+}
+
 pub(super) fn class(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
     if object["provisioner"].as_str().is_none_or(str::is_empty) {
         errors.push(FieldError::required("provisioner", ""));
     }
+    Place::new(&object["provisioner"], "provisioner").perhaps(|given| name::qualified(&given.to_lowercase()), errors);
     let Some(old) = old else { return };
     for (field, why) in [
         ("parameters", "updates to parameters are forbidden."),

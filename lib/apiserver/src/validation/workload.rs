@@ -1,28 +1,30 @@
 //! Workloads: what runs pods from a template.
 
 use kubeschema::field::{self, FieldError};
+use kubeschema::name;
 use kubeschema::selector::LabelSelector;
 use serde_json::{Value, json};
 
 use super::immutable;
-use super::pod::{negative, template};
+use super::job;
+use super::place::{Errors, Place};
 
 pub(super) fn check(kind: &str, object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
     let spec = &object["spec"];
-    let count =
-        |field: &str, errors: &mut Vec<FieldError>| negative(spec[field].as_i64(), &format!("spec.{field}"), errors);
+    let count = |field: &str, errors: &mut Errors| Place::new(&spec[field], format!("spec.{field}")).natural(errors);
     match kind {
         "Deployment" => {
             for field in ["replicas", "minReadySeconds", "revisionHistoryLimit"] {
                 count(field, errors);
             }
             strategy(&spec["strategy"], "spec.strategy", errors);
+            deadline(&Place::new(spec, "spec"), errors);
             selected(object, "deployment", errors);
             always(object, errors);
             immutable("spec.selector", "/spec/selector", object, old, errors);
         }
         "ReplicaSet" | "DaemonSet" | "StatefulSet" => {
-            for field in ["replicas", "minReadySeconds"] {
+            for field in ["replicas", "minReadySeconds", "revisionHistoryLimit"] {
                 count(field, errors);
             }
             selected(object, &kind.to_lowercase(), errors);
@@ -30,6 +32,7 @@ pub(super) fn check(kind: &str, object: &Value, old: Option<&Value>, errors: &mu
             if kind == "StatefulSet" {
                 // Its volumes also come from claim templates, so mounts cannot be checked against the template's own.
                 errors.retain(|error| error.kind != field::Kind::NotFound || !error.field.contains(".volumeMounts["));
+                stateful(&Place::new(spec, "spec"), errors);
                 fixed(object, old, errors);
             } else {
                 immutable("spec.selector", "/spec/selector", object, old, errors);
@@ -37,6 +40,7 @@ pub(super) fn check(kind: &str, object: &Value, old: Option<&Value>, errors: &mu
         }
         "ReplicationController" => {
             count("replicas", errors);
+            count("minReadySeconds", errors);
             let labels = &spec["template"]["metadata"]["labels"];
             let picked = spec["selector"]
                 .as_object()
@@ -53,11 +57,17 @@ pub(super) fn check(kind: &str, object: &Value, old: Option<&Value>, errors: &mu
                 }
                 false => {}
             }
-            template(&spec["template"], "spec.template", errors);
             always(object, errors);
         }
-        "Job" => job(object, old, errors),
-        "CronJob" => cron(object, errors),
+        "Job" => job::check(object, old, errors),
+        "CronJob" => job::cron(&Place::new(object, ""), old, errors),
+        "ControllerRevision" => {
+            Place::new(&object["revision"], "revision").natural(errors);
+            if object["data"].is_null() {
+                errors.push(FieldError::required("data", "data is mandatory"));
+            }
+            super::immutable("data", "/data", object, old, errors);
+        }
         _ => {}
     }
 }
@@ -92,15 +102,15 @@ fn selected(object: &Value, noun: &str, errors: &mut Vec<FieldError>) {
             }
         }
         Err(_) => {
-            super::network::selector(selector, "spec.selector", errors);
-            errors.push(FieldError::invalid(
-                "spec.selector",
-                selector.clone(),
-                "invalid label selector",
-            ));
+            if noun != "daemonset" {
+                let why = "invalid label selector";
+                errors.push(FieldError::invalid("spec.selector", selector.clone(), why));
+            }
         }
     }
-    template(&spec["template"], "spec.template", errors);
+    if !spec["template"].is_object() {
+        errors.push(FieldError::required("spec.template.spec.containers", ""));
+    }
 }
 
 /// Pods of these kinds are always restarted.
@@ -118,19 +128,113 @@ fn always(object: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn strategy(strategy: &Value, path: &str, errors: &mut Vec<FieldError>) {
-    if strategy["type"] == "Recreate" && strategy["rollingUpdate"].is_object() {
-        let why = "may not be specified when strategy `type` is 'Recreate'";
-        errors.push(FieldError::forbidden(format!("{path}.rollingUpdate"), why));
+/// A roll-out has to take longer than a pod needs to count as available.
+fn deadline(spec: &Place<'_>, errors: &mut Errors) {
+    let limit = spec.at("progressDeadlineSeconds");
+    limit.natural(errors);
+    let ready = spec.number("minReadySeconds").unwrap_or_default();
+    if limit.value.as_i64().is_some_and(|seconds| seconds <= ready) {
+        errors.push(limit.invalid("must be greater than minReadySeconds"));
     }
-    let zero = |field: &str| {
-        matches!(&strategy["rollingUpdate"][field], Value::Number(n) if n.as_i64() == Some(0))
-            || strategy["rollingUpdate"][field] == "0%"
-    };
-    if strategy["type"] == "RollingUpdate" && zero("maxUnavailable") && zero("maxSurge") {
-        let path = format!("{path}.rollingUpdate.maxUnavailable");
-        let shown = strategy["rollingUpdate"]["maxUnavailable"].clone();
-        errors.push(FieldError::invalid(path, shown, "may not be 0 when `maxSurge` is 0"));
+}
+
+fn strategy(strategy: &Value, path: &str, errors: &mut Errors) {
+    let kind = strategy["type"].as_str().unwrap_or_default();
+    let update = Place::new(&strategy["rollingUpdate"], format!("{path}.rollingUpdate"));
+    match kind {
+        "Recreate" => {
+            if update.value.is_object() {
+                errors.push(update.forbidden("may not be specified when strategy `type` is 'Recreate'"));
+            }
+        }
+        "RollingUpdate" => {
+            let (unavailable, surge) = (update.at("maxUnavailable"), update.at("maxSurge"));
+            share(&unavailable, true, errors);
+            share(&surge, false, errors);
+            if is_zero(unavailable.value) && is_zero(surge.value) {
+                errors.push(unavailable.invalid("may not be 0 when `maxSurge` is 0"));
+            }
+        }
+        // Refused as a whole.
+        _ => errors.push(FieldError::not_supported(path, strategy.clone(), &["Recreate", "RollingUpdate"])),
+    }
+}
+
+fn is_zero(value: &Value) -> bool {
+    value.as_i64() == Some(0) || value == "0%"
+}
+
+/// A number or a share of something.
+fn share(place: &Place<'_>, at_most_all: bool, errors: &mut Errors) {
+    match place.value {
+        Value::String(given) => {
+            let digits = given.strip_suffix('%').unwrap_or_default();
+            if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+                let why = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  \
+                           or '93%', regex used for validation is '[0-9]+%')";
+                errors.push(place.invalid(why));
+            } else if at_most_all && digits.parse::<u32>().is_ok_and(|percent| percent > 100) {
+                errors.push(place.invalid("must not be greater than 100%"));
+            }
+        }
+        _ => place.natural(errors),
+    }
+}
+
+/// How pods of a DaemonSet are replaced; refused as a whole.
+pub(super) fn daemon_strategy(strategy: &Place<'_>, errors: &mut Errors) {
+    let update = strategy.at("rollingUpdate");
+    match strategy.text("type") {
+        "OnDelete" => {}
+        "RollingUpdate" => {
+            if !update.value.is_object() {
+                errors.push(update.required(""));
+                return;
+            }
+            let (unavailable, surge) = (update.at("maxUnavailable"), update.at("maxSurge"));
+            share(&unavailable, true, errors);
+            share(&surge, true, errors);
+            match (is_zero(unavailable.value), is_zero(surge.value)) {
+                (true, true) => errors.push(unavailable.required("cannot be 0 when maxSurge is 0")),
+                (false, false) => {
+                    errors.push(surge.invalid("may not be set when maxUnavailable is non-zero"));
+                }
+                _ => {}
+            }
+        }
+        _ => errors.push(strategy.not_supported(&["RollingUpdate", "OnDelete"])),
+    }
+}
+
+/// How pods of a StatefulSet are replaced; refused as a whole.
+pub(super) fn stateful_strategy(strategy: &Place<'_>, errors: &mut Errors) {
+    match strategy.text("type") {
+        "" => errors.push(strategy.required("")),
+        "OnDelete" => {
+            if strategy.has("rollingUpdate") {
+                let why = "only allowed for updateStrategy 'RollingUpdate'";
+                errors.push(strategy.at("rollingUpdate").invalid(why));
+            }
+        }
+        "RollingUpdate" => {}
+        _ => errors.push(strategy.invalid("must be 'RollingUpdate' or 'OnDelete'")),
+    }
+}
+
+/// What only StatefulSets have.
+fn stateful(spec: &Place<'_>, errors: &mut Errors) {
+    let policy = spec.at("podManagementPolicy");
+    match policy.own() {
+        "" => errors.push(policy.required("")),
+        "OrderedReady" | "Parallel" => {}
+        _ => errors.push(policy.invalid("must be 'OrderedReady' or 'Parallel'")),
+    }
+    spec.at("serviceName").perhaps(name::dns_label, errors);
+    let kept = spec.at("persistentVolumeClaimRetentionPolicy");
+    for field in ["whenDeleted", "whenScaled"] {
+        if kept.value.is_object() {
+            kept.at(field).choice(&["Retain", "Delete"], errors);
+        }
     }
 }
 
@@ -157,88 +261,5 @@ fn fixed(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
                    'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and \
                    'minReadySeconds' are forbidden";
         errors.push(FieldError::forbidden("spec", why));
-    }
-}
-
-fn job(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
-    job_spec(&object["spec"], "spec", errors);
-    for field in [
-        "completions",
-        "selector",
-        "completionMode",
-        "podFailurePolicy",
-        "backoffLimitPerIndex",
-        "managedBy",
-        "successPolicy",
-    ] {
-        // An indexed job may be resized together with its parallelism.
-        let resized = field == "completions"
-            && object["spec"]["completionMode"] == "Indexed"
-            && object["spec"]["completions"] == object["spec"]["parallelism"];
-        if !resized {
-            immutable(&format!("spec.{field}"), &format!("/spec/{field}"), object, old, errors);
-        }
-    }
-    if !old.is_some_and(|old| old["spec"]["suspend"] == true) {
-        immutable("spec.template", "/spec/template", object, old, errors);
-    }
-}
-
-fn job_spec(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
-    for field in [
-        "parallelism",
-        "completions",
-        "activeDeadlineSeconds",
-        "backoffLimit",
-        "ttlSecondsAfterFinished",
-    ] {
-        negative(spec[field].as_i64(), &format!("{path}.{field}"), errors);
-    }
-    let inner = format!("{path}.template");
-    template(&spec["template"], &inner, errors);
-    let place = format!("{inner}.spec.restartPolicy");
-    match spec["template"]["spec"]["restartPolicy"].as_str() {
-        None | Some("Always") => {
-            errors.push(FieldError::required(place, "valid values: \"OnFailure\", \"Never\""));
-        }
-        Some("OnFailure" | "Never") => {}
-        Some(other) => errors.push(FieldError::not_supported(place, other, &["OnFailure", "Never"])),
-    }
-}
-
-fn cron(object: &Value, errors: &mut Vec<FieldError>) {
-    let spec = &object["spec"];
-    match spec["schedule"].as_str().unwrap_or_default() {
-        "" => errors.push(FieldError::required("spec.schedule", "")),
-        text if text.starts_with('@') => {}
-        text => {
-            let fields = text
-                .split_whitespace()
-                .filter(|part| !part.starts_with("TZ=") && !part.starts_with("CRON_TZ="));
-            let found = fields.count();
-            if found != 5 {
-                let why = format!(
-                    "expected exactly 5 fields, found {found}: {:?}",
-                    text.split_whitespace().collect::<Vec<_>>()
-                );
-                errors.push(FieldError::invalid("spec.schedule", text, why));
-            }
-        }
-    }
-    for field in [
-        "startingDeadlineSeconds",
-        "successfulJobsHistoryLimit",
-        "failedJobsHistoryLimit",
-    ] {
-        negative(spec[field].as_i64(), &format!("spec.{field}"), errors);
-    }
-    job_spec(&spec["jobTemplate"]["spec"], "spec.jobTemplate.spec", errors);
-    let name = object["metadata"]["name"].as_str().unwrap_or_default();
-    if name.len() > 52 {
-        errors.push(FieldError::invalid(
-            "metadata.name",
-            name,
-            "must be no more than 52 characters",
-        ));
     }
 }
