@@ -11,6 +11,7 @@ use fleet_runtime::{Mirror, Queue};
 use jiff::Timestamp;
 use tokio::sync::Notify;
 
+use crate::echo::Echoes;
 use crate::patience::Patience;
 use crate::settings::Settings;
 use crate::unreported::Unreported;
@@ -31,6 +32,7 @@ pub(crate) struct Context {
     pub(crate) contents: Contents,
     pub(crate) patience: Patience,
     pub(crate) unreported: Unreported,
+    pub(crate) echoes: Echoes,
     /// Something may have been left behind: the collector should look.
     pub(crate) litter: Arc<Notify>,
 }

@@ -10,6 +10,7 @@ mod upstream;
 
 mod context;
 mod deployment;
+mod echo;
 mod patience;
 mod unreported;
 mod watch;
@@ -29,6 +30,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::context::{Contents, Context};
+use crate::echo::Echoes;
 use crate::patience::Patience;
 pub use crate::settings::Settings;
 use crate::unreported::Unreported;
@@ -74,6 +76,7 @@ pub async fn run(local: kube::Client, settings: Settings, shutdown: Cancellation
         contents: Contents::default(),
         patience: Patience::default(),
         unreported: Unreported::default(),
+        echoes: Echoes::default(),
         litter: Arc::new(Notify::new()),
         settings: settings.clone(),
     });
@@ -120,7 +123,8 @@ async fn follow(cx: Arc<Context>, shutdown: CancellationToken) {
             Change::Applied { old: None, .. } => (true, true),
             Change::Applied { old: Some(old), new } => (is_changed(old, new), old.status != new.status),
         };
-        if spec || status {
+        let own = status && cx.echoes.is_own(&name, change.object().status.as_ref());
+        if spec || (status && !own) {
             cx.queue.add(name.clone());
         }
         if status {

@@ -61,6 +61,7 @@ pub(crate) async fn reconcile(name: String, cx: Arc<Context>) -> Result<Action, 
         cx.watches.clear(&name);
         cx.patience.forget(&name);
         cx.unreported.forget(&name);
+        cx.echoes.forget(&name);
         act::remove(&cx, &name).await?;
         return Ok(Action::AwaitChange);
     };
