@@ -1,408 +1,384 @@
 //! One kustomization → objects: its resources and bases, what it generates, its components, then its transformations
-//! in kustomize's order. At the end of the outermost one, content hashes and references.
+//! in kustomize's order. What holds for nested kustomizations bubbles up: fields to touch, and variables.
 
-use serde_json::Value;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::rc::Rc;
 
+use crate::bound::{self, Budget};
+use crate::config::Config;
 use crate::error::Error;
-use crate::file::{self, Tree};
-use crate::generator::{self, Made, Place};
-use crate::kustomization::{Generator, Kustomization, Patch, Replacement};
-use crate::merge::Left;
-use crate::patch::{self, Content, Target};
-use crate::resource::{Resource, effective};
-use crate::{hash, order, reference, replacement, transform};
+use crate::files::Loader;
+use crate::generator::{self, Made};
+use crate::id::{Gvk, Id};
+use crate::kustomization::Kustomization;
+use crate::origin::{self, Origin};
+use crate::plugin::Plugin;
+use crate::resource::{Behavior, Resource};
+use crate::schema::Schemas;
+use crate::variable::{self, Variables};
+use crate::{crd, document, spelling, value};
 
-/// Kustomizations inside of kustomizations; more is a mistake.
-const MAX_DEPTH: usize = 50;
-
-pub(crate) fn build(tree: &Tree<'_>, dir: &str) -> Result<Vec<Value>, Error> {
-    let dir = file::join("", dir).ok_or_else(|| Error::file(dir, "the directory is outside of the files"))?;
-    let mut resources = Vec::new();
-    let (file, root) = read(tree, &dir)?;
-    if root.is_component() {
-        return Err(Error::file(&file, "a Component cannot be built on its own"));
-    }
-    Level {
-        tree,
-        file: &file,
-        dir: &dir,
-        parents: &[],
-    }
-    .accumulate(&root, &mut resources)?;
-    for resource in resources.iter_mut().filter(|resource| resource.hashed) {
-        let name = format!("{}-{}", resource.name(), hash::suffix(&resource.object));
-        resource.rename(&name);
-    }
-    reference::update(&mut resources);
-    order::sort(&mut resources, root.sort_options.as_ref(), &file)?;
-    Ok(resources.into_iter().map(|resource| resource.object).collect())
+/// What holds for a whole build.
+#[derive(Default)]
+pub(crate) struct Build {
+    pub(crate) budget: Budget,
+    /// Whether it is recorded where objects come from.
+    pub(crate) traced: bool,
+    schemas: RefCell<Schemas>,
+    /// A schema was chosen; later ones are not looked at.
+    chosen: Cell<bool>,
 }
 
-fn read(tree: &Tree<'_>, dir: &str) -> Result<(String, Kustomization), Error> {
-    let missing = if dir.is_empty() { "." } else { dir };
-    let file = tree
-        .kustomization(dir)
-        .map_err(|message| Error::file(missing, message))?;
-    let (_, text) = tree.text("", &file).map_err(|message| Error::file(&file, message))?;
-    let kustomization = Kustomization::read(&file, text)?;
-    Ok((file, kustomization))
+impl Build {
+    pub(crate) fn schemas(&self) -> Schemas {
+        self.schemas.borrow().clone()
+    }
+}
+
+/// Objects and what belongs to them.
+#[derive(Default)]
+pub(crate) struct Accumulated {
+    pub(crate) resources: Vec<Resource>,
+    pub(crate) config: Rc<Config>,
+    pub(crate) variables: Variables,
+    /// Who is there; built when it is needed, gone when objects may have been renamed.
+    known: Option<BTreeSet<(Gvk, String, String)>>,
+}
+
+impl Accumulated {
+    fn key(id: Id) -> (Gvk, String, String) {
+        let namespace = id.effective_namespace().to_owned();
+        (id.gvk, id.name, namespace)
+    }
+
+    /// Adds an object.
+    ///
+    /// # Errors
+    /// It is there already, or there are too many.
+    pub(crate) fn append(&mut self, resource: Resource) -> Result<(), String> {
+        if self.resources.len() >= bound::MAX_OBJECTS {
+            return Err(format!("there are more than {} objects", bound::MAX_OBJECTS));
+        }
+        let resources = &self.resources;
+        let all = || resources.iter().map(|resource| Self::key(resource.id())).collect();
+        let id = resource.id();
+        if !self.known.get_or_insert_with(all).insert(Self::key(id.clone())) {
+            return Err(format!("object {id} is already there"));
+        }
+        self.resources.push(resource);
+        Ok(())
+    }
+
+    /// Adds a generated object, or what it says to one that is there.
+    fn absorb(&mut self, mut resource: Resource) -> Result<(), String> {
+        let id = resource.id();
+        let found: Vec<usize> = self
+            .resources
+            .iter()
+            .enumerate()
+            .filter(|(_, known)| known.ids().iter().any(|own| own.is(&id)))
+            .map(|(at, _)| at)
+            .collect();
+        let word = match resource.behavior {
+            Behavior::Create if found.is_empty() => return self.append(resource),
+            Behavior::Create => return Err(format!("behavior: object {id} is already there; say merge or replace")),
+            Behavior::Merge => "merge",
+            Behavior::Replace => "replace",
+        };
+        let [at] = found.as_slice() else {
+            return Err(format!("behavior: there are {} objects to {word}, {id}", found.len()));
+        };
+        let Some(old) = self.resources.get_mut(*at) else { return Ok(()) };
+        resource.succeed(old);
+        if resource.behavior == Behavior::Merge {
+            for part in ["data", "binaryData"] {
+                join_data(&mut resource, old, part);
+            }
+            if old.origin.is_some() {
+                resource.origin.clone_from(&old.origin);
+            }
+        }
+        *old = resource;
+        self.known = None;
+        Ok(())
+    }
+
+    fn join(&mut self, other: Accumulated) -> Result<(), String> {
+        other.resources.into_iter().try_for_each(|resource| self.append(resource))?;
+        self.config = std::mem::take(&mut self.config).join(&other.config)?;
+        let mut variables = other.variables.into_values();
+        variables
+            .try_for_each(|variable| variable::join(&mut self.variables, variable))
+            .map_err(|message| format!("vars: {message}"))
+    }
+
+    /// Objects were or will be renamed.
+    pub(crate) fn touched(&mut self) {
+        self.known = None;
+    }
+}
+
+/// Entries of the old object that the new one does not have.
+fn join_data(resource: &mut Resource, old: &Resource, part: &str) {
+    let Some(entries) = old.object.get(part).and_then(|node| node.as_map()).filter(|map| !map.is_empty()) else {
+        return;
+    };
+    if let Some(own) = resource.object.map_under(part) {
+        for (key, node) in entries {
+            let text = node.spelling().unwrap_or_default();
+            own.entry(key.clone()).or_insert_with(|| crate::node::Node::text(text));
+        }
+    }
 }
 
 /// One kustomization and where it stands.
-struct Level<'a> {
-    tree: &'a Tree<'a>,
-    file: &'a str,
-    dir: &'a str,
-    /// Directories of the kustomizations around it.
-    parents: &'a [String],
+pub(crate) struct Level<'a> {
+    pub(crate) build: &'a Build,
+    pub(crate) loader: Loader<'a>,
+    pub(crate) file: String,
+    /// Its directory, seen from the outermost kustomization.
+    pub(crate) way: String,
 }
 
-impl Level<'_> {
-    fn failed(&self, field: &str, message: impl Into<String>) -> Error {
-        Error::field(self.file, field, message)
+impl<'a> Level<'a> {
+    /// Reads the kustomization of a directory.
+    pub(crate) fn open(build: &'a Build, loader: Loader<'a>, way: &str) -> Result<(Self, Kustomization), Error> {
+        let (file, text) = loader.kustomization()?;
+        build.budget.enter().map_err(|message| Error::file(&file, message))?;
+        let own = Kustomization::read(&file, &text)?;
+        let level = Self {
+            build,
+            loader,
+            file,
+            way: way.to_owned(),
+        };
+        level.choose_schema(&own)?;
+        Ok((level, own))
     }
 
-    fn accumulate(&self, own: &Kustomization, resources: &mut Vec<Resource>) -> Result<(), Error> {
-        for (index, path) in own.resources.iter().enumerate() {
-            self.resource(path, &format!("resources[{index}]"), resources)?;
+    pub(crate) fn failed(&self, field: &str, message: impl Into<String>) -> Error {
+        Error::field(&self.file, field, message)
+    }
+
+    /// The first kustomization that asks for a schema decides for the whole build.
+    fn choose_schema(&self, own: &Kustomization) -> Result<(), Error> {
+        let path = own.openapi.get("path").filter(|path| !path.is_empty());
+        let version = own.openapi.get("version").map(String::as_str).unwrap_or_default();
+        let text = match path {
+            Some(path) => Some(self.loader.text(path).map_err(|message| self.failed("openapi.path", message))?),
+            None => None,
+        };
+        if self.build.chosen.get() {
+            return Ok(());
         }
-        for (index, path) in own.bases.iter().enumerate() {
-            self.resource(path, &format!("bases[{index}]"), resources)?;
-        }
-        for (made, field, generators) in [
-            (Made::ConfigMap, "configMapGenerator", &own.config_map_generator),
-            (Made::Secret, "secretGenerator", &own.secret_generator),
-        ] {
-            for (index, generator) in generators.iter().enumerate() {
-                self.generate(own, made, generator, &format!("{field}[{index}]"), resources)?;
+        match (text, version) {
+            (Some(_), version) if !version.is_empty() => {
+                return Err(self.failed("openapi", "path and version exclude one another"));
+            }
+            (Some(text), _) => {
+                let schemas = Schemas::read(&text).map_err(|message| self.failed("openapi.path", message))?;
+                self.build.schemas.replace(schemas);
+                self.build.chosen.set(true);
+            }
+            (None, "") => {}
+            (None, "v1.21.2") => self.build.chosen.set(true),
+            (None, version) => {
+                return Err(self.failed("openapi.version", format!("'{version}' is not built in")));
             }
         }
-        for (index, path) in own.components.iter().enumerate() {
-            self.directory(path, &format!("components[{index}]"), true, resources)?;
+        Ok(())
+    }
+
+    /// Adds what the kustomization makes to what is there.
+    pub(crate) fn accumulate(&self, own: &Kustomization, mut all: Accumulated) -> Result<Accumulated, Error> {
+        for (index, path) in own.resources.iter().enumerate() {
+            self.resource(path, &format!("resources[{index}]"), &mut all)?;
         }
-        self.transform(own, resources)
+        let config = self.config(own)?;
+        all.config = std::mem::take(&mut all.config)
+            .join(&config)
+            .map_err(|message| self.failed("configurations", message))?;
+        self.generate(own, &mut all)?;
+        for (index, path) in own.components.iter().enumerate() {
+            all = self.component(path, &format!("components[{index}]"), all)?;
+        }
+        self.transform(own, &mut all)?;
+        self.validate(own, &mut all)?;
+        variable::declare(&own.vars, &mut all.variables, &mut all.resources)
+            .map_err(|message| self.failed("vars", message))?;
+        Ok(all)
     }
 
     /// A file with objects, or a directory with a kustomization.
-    fn resource(&self, path: &str, field: &str, resources: &mut Vec<Resource>) -> Result<(), Error> {
-        if file::is_remote(path) {
-            return Err(self.failed(
-                field,
-                format!("'{path}' is remote; only files of the bundle can be used"),
-            ));
-        }
-        if file::join(self.dir, path).is_some_and(|full| self.tree.is_directory(&full)) {
-            return self.directory(path, field, false, resources);
-        }
-        let (full, text) = self
-            .tree
-            .text(self.dir, path)
-            .map_err(|message| self.failed(field, message))?;
-        let documents = goyaml::parse_documents_with(goyaml::Dialect::V3, text)
-            .map_err(|error| Error::file(&full, error.to_string()))?;
-        for document in documents {
-            for object in flattened(document.value) {
-                let missing = ["/kind", "/apiVersion", "/metadata/name"].into_iter().find(|pointer| {
-                    object
-                        .pointer(pointer)
-                        .and_then(Value::as_str)
-                        .unwrap_or_default()
-                        .is_empty()
-                });
-                if let Some(pointer) = missing {
-                    let what = pointer.trim_start_matches('/').replace('/', ".");
-                    return Err(Error::file(
-                        &full,
-                        format!("line {}: an object has no {what}", document.line),
-                    ));
+    fn resource(&self, path: &str, field: &str, all: &mut Accumulated) -> Result<(), Error> {
+        let (text, failure) = match self.loader.text(path) {
+            Ok(text) => (text, None),
+            Err(message) => (String::new(), Some(message)),
+        };
+        if let Some(message) = failure {
+            return match self.loader.enter(path) {
+                Ok(loader) => self.base(loader, path, field, all),
+                // What the path is not as a directory matters only if it looks like one.
+                Err(other) if message.contains("is a directory") || message.contains("does not exist") => {
+                    Err(self.failed(field, other))
                 }
-                self.add(Resource::new(object), field, resources)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn add(&self, resource: Resource, field: &str, resources: &mut Vec<Resource>) -> Result<(), Error> {
-        let id = resource.id();
-        if resources.iter().any(|known| known.id() == id) {
-            return Err(self.failed(field, format!("object {id} is already there")));
-        }
-        resources.push(resource);
-        Ok(())
-    }
-
-    /// Another kustomization: a base with objects of its own, or a component over the objects that are there.
-    fn directory(&self, path: &str, field: &str, component: bool, resources: &mut Vec<Resource>) -> Result<(), Error> {
-        let dir = file::join(self.dir, path)
-            .filter(|dir| !file::is_remote(path) && self.tree.is_directory(dir))
-            .ok_or_else(|| self.failed(field, format!("directory '{path}' does not exist")))?;
-        let mut parents = self.parents.to_vec();
-        parents.push(self.dir.to_owned());
-        if parents.contains(&dir) || parents.len() > MAX_DEPTH {
-            return Err(self.failed(field, format!("'{path}' leads back to where it is used")));
-        }
-        let (file, kustomization) = read(self.tree, &dir)?;
-        if kustomization.is_component() != component {
-            let wanted = if component { "Component" } else { "Kustomization" };
-            return Err(self.failed(field, format!("'{file}' is no {wanted}")));
-        }
-        let level = Level {
-            tree: self.tree,
-            file: &file,
-            dir: &dir,
-            parents: &parents,
-        };
-        if component {
-            return level.accumulate(&kustomization, resources);
-        }
-        let mut own = Vec::new();
-        level.accumulate(&kustomization, &mut own)?;
-        for resource in own {
-            self.add(resource, field, resources)?;
-        }
-        Ok(())
-    }
-
-    fn generate(
-        &self,
-        own: &Kustomization,
-        made: Made,
-        generator: &Generator,
-        field: &str,
-        resources: &mut Vec<Resource>,
-    ) -> Result<(), Error> {
-        let place = Place {
-            file: self.file,
-            dir: self.dir,
-            field,
-        };
-        let resource = generator::generate(self.tree, place, made, generator, own.generator_options.as_ref())?;
-        let behavior = generator.behavior.as_str();
-        if matches!(behavior, "" | "create" | "unspecified") {
-            return self.add(resource, field, resources);
-        }
-        if !matches!(behavior, "merge" | "replace") {
-            return Err(self.failed(
-                &format!("{field}.behavior"),
-                format!("'{behavior}' is not one of create, merge, replace"),
-            ));
-        }
-        let wanted = (resource.name(), effective(resource.namespace()));
-        let existing = resources.iter_mut().find(|known| {
-            known.kind() == resource.kind()
-                && known
-                    .identities()
-                    .any(|(name, space)| (name, effective(space)) == wanted)
-        });
-        let Some(existing) = existing else {
-            return Err(self.failed(field, format!("there is no object to {behavior}: {}", resource.id())));
-        };
-        let keep = (existing.name().to_owned(), existing.namespace().to_owned());
-        if behavior == "merge" {
-            let mut merged = existing.object.clone();
-            for part in ["data", "binaryData", "type", "immutable"] {
-                overlay(&mut merged[part], resource.object.get(part));
-            }
-            for part in ["labels", "annotations"] {
-                overlay(&mut merged["metadata"][part], resource.object["metadata"].get(part));
-            }
-            existing.object = merged;
-            drop_nulls(&mut existing.object);
-            existing.hashed |= resource.hashed;
-        } else {
-            existing.object = resource.object;
-            existing.hashed = resource.hashed;
-        }
-        existing.metadata().insert("name".to_owned(), keep.0.into());
-        if !keep.1.is_empty() {
-            existing.metadata().insert("namespace".to_owned(), keep.1.into());
-        }
-        Ok(())
-    }
-
-    fn transform(&self, own: &Kustomization, resources: &mut Vec<Resource>) -> Result<(), Error> {
-        for (index, entry) in own.patches_strategic_merge.iter().enumerate() {
-            let field = format!("patchesStrategicMerge[{index}]");
-            let text = match self.tree.text(self.dir, entry) {
-                Ok((_, text)) => text,
-                // An entry that is no file is the patch itself.
-                Err(_) if entry.contains('\n') || entry.contains(": ") => entry,
-                Err(message) => return Err(self.failed(&field, message)),
+                Err(_) => Err(self.failed(field, message)),
             };
-            self.untargeted(text, &field, resources)?;
         }
-        for (index, entry) in own.patches.iter().enumerate() {
-            self.patch(entry, &format!("patches[{index}]"), resources)?;
-        }
-        if let Some(namespace) = own.namespace.as_deref().filter(|namespace| !namespace.is_empty()) {
-            transform::namespace(resources, namespace);
-        }
-        let (prefix, suffix) = (
-            own.name_prefix.as_deref().unwrap_or_default(),
-            own.name_suffix.as_deref().unwrap_or_default(),
-        );
-        if !prefix.is_empty() || !suffix.is_empty() {
-            transform::affix(resources, prefix, suffix);
-        }
-        for labels in &own.labels {
-            transform::labels(resources, labels);
-        }
-        if !own.common_labels.is_empty() {
-            transform::common_labels(resources, &own.common_labels);
-        }
-        if !own.common_annotations.is_empty() {
-            transform::annotations(resources, &own.common_annotations);
-        }
-        for (index, entry) in own.patches_json6902.iter().enumerate() {
-            self.patch(entry, &format!("patchesJson6902[{index}]"), resources)?;
-        }
-        for (index, replica) in own.replicas.iter().enumerate() {
-            if !transform::replicas(resources, replica) {
-                let message = format!("no object with replicas has the name '{}'", replica.name);
-                return Err(self.failed(&format!("replicas[{index}]"), message));
+        let full = origin::joined(&self.loader.dir, path);
+        let objects = document::read(&text).map_err(|message| Error::file(&full, message))?;
+        for object in objects {
+            let mut resource = Resource::new(object);
+            if self.build.traced {
+                resource.origin = Some(Origin::file(&origin::joined(&self.way, path)));
             }
-        }
-        for image in &own.images {
-            transform::images(resources, image);
-        }
-        for (index, entry) in own.replacements.iter().enumerate() {
-            self.replace(entry, &format!("replacements[{index}]"), resources)?;
+            all.append(resource).map_err(|message| self.failed(field, message))?;
         }
         Ok(())
     }
 
-    fn patch(&self, entry: &Patch, field: &str, resources: &mut Vec<Resource>) -> Result<(), Error> {
-        let text = match (entry.path.is_empty(), entry.patch.is_empty()) {
-            (false, true) => {
-                let read = self.tree.text(self.dir, &entry.path);
-                read.map_err(|message| self.failed(&format!("{field}.path"), message))?
-                    .1
-            }
-            (true, false) => &entry.patch,
-            _ => return Err(self.failed(field, "exactly one of path and patch is needed")),
-        };
-        let Some(selector) = &entry.target else {
-            return self.untargeted(text, field, resources);
-        };
-        let target = Target::new(selector).map_err(|message| self.failed(&format!("{field}.target"), message))?;
-        let content = Content::read(text).map_err(|message| self.failed(field, message))?;
-        let option = |name: &str| entry.options.get(name).copied().unwrap_or(false);
-        let mut kept = Vec::with_capacity(resources.len());
-        for mut resource in std::mem::take(resources) {
-            if !target.selects(&resource) {
-                kept.push(resource);
+    fn nested<'b>(&'b self, loader: Loader<'b>, path: &str) -> Result<(Level<'b>, Kustomization), Error> {
+        Level::open(self.build, loader, &origin::joined(&self.way, path))
+    }
+
+    fn base(&self, loader: Loader<'_>, path: &str, field: &str, all: &mut Accumulated) -> Result<(), Error> {
+        let (level, own) = self.nested(loader, path)?;
+        if own.is_component() {
+            return Err(self.failed(field, format!("'{}' is a Component", level.file)));
+        }
+        let base = level.accumulate(&own, Accumulated::default())?;
+        all.join(base).map_err(|message| self.failed(field, message))
+    }
+
+    /// A component works on the objects that are there.
+    fn component(&self, path: &str, field: &str, all: Accumulated) -> Result<Accumulated, Error> {
+        let loader = self.loader.enter(path).map_err(|message| self.failed(field, message))?;
+        let (level, own) = self.nested(loader, path)?;
+        if !own.is_component() {
+            return Err(self.failed(field, format!("'{}' is no Component", level.file)));
+        }
+        let made = level.accumulate(&own, all)?;
+        let mut joined = Accumulated::default();
+        joined.join(made).map_err(|message| self.failed(field, message))?;
+        Ok(joined)
+    }
+
+    fn config(&self, own: &Kustomization) -> Result<Rc<Config>, Error> {
+        let mut config = Config::defaults();
+        for (index, path) in own.configurations.iter().enumerate() {
+            let failed = |message: String| self.failed(&format!("configurations[{index}]"), message);
+            let text = self.loader.text(path).map_err(failed)?;
+            let mut value = goyaml::parse(&text).map_err(|error| failed(format!("{path}: {error}")))?;
+            spelling::canonical(&mut value);
+            spelling::texts(&mut value);
+            if value.is_null() {
                 continue;
             }
-            let mut left = Left::Merged;
-            match &content {
-                Content::Json(operations) => {
-                    let before = (resource.name().to_owned(), resource.namespace().to_owned());
-                    resource.remember();
-                    kubeschema::patch::json::apply(&mut resource.object, operations)
-                        .map_err(|error| self.failed(field, format!("object {}: {error}", resource.id())))?;
-                    if (resource.name(), resource.namespace()) == (before.0.as_str(), before.1.as_str()) {
-                        resource.former.retain(|former| *former != before);
-                    }
-                }
-                Content::Strategic(patches) => {
-                    for patch in patches {
-                        let (names, kinds) = (option("allowNameChange"), option("allowKindChange"));
-                        if left == Left::Merged {
-                            left = patch::strategic(&mut resource, patch, names, kinds);
-                        }
-                    }
-                }
-            }
-            if left == Left::Merged {
-                kept.push(resource);
-            }
+            let more: Config = serde_json::from_value(value).map_err(|error| failed(format!("{path}: {error}")))?;
+            config = config.join(&Rc::new(more)).map_err(failed)?;
         }
-        *resources = kept;
-        Ok(())
+        for (index, path) in own.crds.iter().enumerate() {
+            let failed = |message: String| self.failed(&format!("crds[{index}]"), message);
+            let text = self.loader.text(path).map_err(failed)?;
+            let more = crd::read(&text).map_err(|message| failed(format!("{path}: {message}")))?;
+            config = config.join(&Rc::new(more)).map_err(failed)?;
+        }
+        Ok(config)
     }
 
-    /// A replacement, or the replacements of a file.
-    fn replace(&self, entry: &Replacement, field: &str, resources: &mut [Resource]) -> Result<(), Error> {
-        let carry_out = |replacement: &Replacement, resources: &mut [Resource]| {
-            replacement::apply(resources, replacement)
-                .map_err(|(part, message)| self.failed(&format!("{field}.{part}"), message))
-        };
-        if entry.path.is_empty() {
-            return carry_out(entry, resources);
+    fn generate(&self, own: &Kustomization, all: &mut Accumulated) -> Result<(), Error> {
+        for (made, field, kind, generators) in [
+            (
+                Made::ConfigMap,
+                "configMapGenerator",
+                "ConfigMapGenerator",
+                &own.config_map_generator,
+            ),
+            (Made::Secret, "secretGenerator", "SecretGenerator", &own.secret_generator),
+        ] {
+            for (index, generator) in generators.iter().enumerate() {
+                let shared = own.generator_options.as_ref();
+                let mut resource =
+                    generator::generate(&self.loader, made, generator, shared, &self.build.budget)
+                        .map_err(|message| self.part_failed(&format!("{field}[{index}]"), &message))?;
+                if self.build.traced {
+                    resource.origin = Some(Origin::builtin(&self.configured_in(), kind));
+                }
+                all.absorb(resource)
+                    .map_err(|message| self.part_failed(&format!("{field}[{index}]"), &message))?;
+            }
         }
-        let (full, text) = self
-            .tree
-            .text(self.dir, &entry.path)
-            .map_err(|message| self.failed(&format!("{field}.path"), message))?;
-        let value = goyaml::parse(text).map_err(|error| Error::file(&full, error.to_string()))?;
-        let list = if value.is_array() {
-            value
-        } else {
-            Value::Array(vec![value])
-        };
-        let read: Vec<Replacement> =
-            serde_json::from_value(list).map_err(|error| Error::file(&full, error.to_string()))?;
-        read.iter()
-            .try_for_each(|replacement| carry_out(replacement, resources))
-    }
-
-    /// A patch that says itself which object it is for.
-    fn untargeted(&self, text: &str, field: &str, resources: &mut Vec<Resource>) -> Result<(), Error> {
-        let patches = match Content::read(text).map_err(|message| self.failed(field, message))? {
-            Content::Strategic(patches) => patches,
-            Content::Json(_) => return Err(self.failed(field, "a list of operations needs a target")),
-        };
-        for patch in patches {
-            let matching: Vec<usize> = (0..resources.len())
-                .filter(|at| patch::is_for(&patch, &resources[*at]))
-                .collect();
-            let [at] = matching.as_slice() else {
-                let name = patch
-                    .pointer("/metadata/name")
-                    .and_then(Value::as_str)
-                    .unwrap_or_default();
-                let kind = patch["kind"].as_str().unwrap_or_default();
-                let message = format!("{} objects are called {kind} '{name}', one is needed", matching.len());
-                return Err(self.failed(field, message));
+        for (resource, field) in self.configured(&own.generators, "generators")? {
+            let failed = |message: String| self.failed(&field, message);
+            let none = &self.build.budget;
+            let made = match Plugin::read(&resource).map_err(failed)? {
+                Plugin::ConfigMap(own) => generator::generate(&self.loader, Made::ConfigMap, &own, None, none),
+                Plugin::Secret(own) => generator::generate(&self.loader, Made::Secret, &own, None, none),
+                Plugin::Policy(own) => value::policy(&own),
+                _ => Err(format!("'{}' is no generator", resource.kind())),
             };
-            if patch::strategic(&mut resources[*at], &patch, false, false) == Left::Deleted {
-                resources.remove(*at);
-            }
+            let mut made = made.map_err(|message| self.failed(&field, message))?;
+            made.origin = self.origin_of(&resource);
+            all.absorb(made).map_err(|message| self.failed(&field, message))?;
         }
         Ok(())
     }
-}
 
-/// The objects of a document; a list of a kind `…List` is its items.
-fn flattened(mut value: Value) -> Vec<Value> {
-    if !value.is_object() {
-        return vec![value];
-    }
-    let is_list = value["kind"].as_str().is_some_and(|kind| kind.ends_with("List")) && value["items"].is_array();
-    match value["items"].take() {
-        Value::Array(items) if is_list => items.into_iter().flat_map(flattened).collect(),
-        items => {
-            if !items.is_null() {
-                value["items"] = items;
-            } else if let Some(map) = value.as_object_mut() {
-                map.remove("items");
-            }
-            vec![value]
+    /// An error of a part whose name stands before the first colon.
+    pub(crate) fn part_failed(&self, field: &str, message: &str) -> Error {
+        match message.split_once(": ") {
+            Some((part, message)) if !part.contains([' ', '\'']) => self.failed(&format!("{field}.{part}"), message),
+            _ => self.failed(field, message),
         }
     }
-}
 
-fn overlay(target: &mut Value, more: Option<&Value>) {
-    match (target, more) {
-        (Value::Object(target), Some(Value::Object(more))) => target.extend(more.clone()),
-        (target, Some(more)) => *target = more.clone(),
-        (_, None) => {}
+    /// This kustomization, seen from the outermost one.
+    pub(crate) fn configured_in(&self) -> String {
+        let name = self.file.rsplit('/').next().unwrap_or_default();
+        origin::joined(&self.way, name)
     }
-}
 
-fn drop_nulls(value: &mut Value) {
-    if let Value::Object(map) = value {
-        map.retain(|_, value| !value.is_null());
-        map.values_mut().for_each(drop_nulls);
+    pub(crate) fn origin_of(&self, resource: &Resource) -> Option<Origin> {
+        let own = resource.origin.as_ref()?;
+        Some(Origin::configured(
+            &own.path,
+            &resource.gvk(),
+            resource.name(),
+            resource.namespace(),
+        ))
+    }
+
+    /// Objects that configure generators or transformers: files, directories, or written in place.
+    pub(crate) fn configured(&self, entries: &[String], field: &str) -> Result<Vec<(Resource, String)>, Error> {
+        let mut found: Vec<(Resource, String)> = Vec::new();
+        let mut paths = Vec::new();
+        for (index, entry) in entries.iter().enumerate() {
+            let field = format!("{field}[{index}]");
+            match document::read(entry) {
+                Ok(objects) => {
+                    for object in objects {
+                        let mut resource = Resource::new(object);
+                        if self.build.traced {
+                            resource.origin = Some(Origin::file(&self.configured_in()));
+                        }
+                        found.push((resource, field.clone()));
+                    }
+                }
+                Err(_) => paths.push((entry, field)),
+            }
+        }
+        for (path, field) in paths {
+            let mut all = Accumulated::default();
+            self.resource(path, &field, &mut all)?;
+            found.extend(all.resources.into_iter().map(|resource| (resource, field.clone())));
+        }
+        let mut seen = BTreeSet::new();
+        for (resource, field) in &found {
+            if !seen.insert(Accumulated::key(resource.id())) {
+                return Err(self.failed(field, format!("object {} is already there", resource.id())));
+            }
+        }
+        Ok(found)
     }
 }

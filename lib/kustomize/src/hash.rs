@@ -28,24 +28,27 @@ pub(crate) fn suffix(object: &Value) -> String {
 }
 
 fn config_map(object: &Value) -> String {
-    let mut map = common("ConfigMap", object);
-    if let Some(data) = object.get("binaryData") {
+    let mut map = start("ConfigMap", object);
+    if let Some(data) = object.get("binaryData").filter(|data| data.is_object()) {
         map.insert("binaryData".to_owned(), data.clone());
     }
     json::to_string(&map)
 }
 
 fn secret(object: &Value) -> String {
-    let mut map = common("Secret", object);
+    let mut map = start("Secret", object);
     map.insert("type".to_owned(), object["type"].as_str().unwrap_or_default().into());
-    if let Some(data) = object.get("stringData") {
+    if let Some(data) = object.get("stringData").filter(|data| data.is_object()) {
         map.insert("stringData".to_owned(), data.clone());
     }
     json::to_string(&map)
 }
 
-fn common(kind: &str, object: &Value) -> Map<String, Value> {
-    let data = object.get("data").cloned().unwrap_or_else(|| "".into());
+fn start(kind: &str, object: &Value) -> Map<String, Value> {
+    let data = match object.get("data") {
+        None | Some(Value::Null) => "".into(),
+        Some(data) => data.clone(),
+    };
     // The name is part of the text but always empty: names may differ where contents are the same.
     Map::from_iter([
         ("kind".to_owned(), kind.into()),

@@ -1,28 +1,31 @@
-//! The kustomization file as types. A field that is not listed is an error; fields that are known but not supported say
-//! so, because leaving them out would make other objects than the user expects.
+//! The kustomization file as types. A field that is not listed is an error, as for the real program.
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::config::FieldSpec;
 use crate::error::Error;
+use crate::spelling;
 
-type Texts = BTreeMap<String, String>;
+pub(crate) type Texts = BTreeMap<String, String>;
 
 /// One kustomization or component.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[derive(Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
 pub(crate) struct Kustomization {
-    pub(crate) api_version: Option<String>,
-    pub(crate) kind: Option<String>,
-    pub(crate) metadata: Option<Value>,
+    pub(crate) api_version: String,
+    pub(crate) kind: String,
+    pub(crate) metadata: Option<Metadata>,
+    pub(crate) openapi: Texts,
     pub(crate) resources: Vec<String>,
     pub(crate) bases: Vec<String>,
     pub(crate) components: Vec<String>,
-    pub(crate) namespace: Option<String>,
-    pub(crate) name_prefix: Option<String>,
-    pub(crate) name_suffix: Option<String>,
+    pub(crate) crds: Vec<String>,
+    pub(crate) namespace: String,
+    pub(crate) name_prefix: String,
+    pub(crate) name_suffix: String,
     pub(crate) common_labels: Texts,
     pub(crate) labels: Vec<Labels>,
     pub(crate) common_annotations: Texts,
@@ -30,62 +33,65 @@ pub(crate) struct Kustomization {
     pub(crate) patches_json6902: Vec<Patch>,
     pub(crate) patches: Vec<Patch>,
     pub(crate) images: Vec<Image>,
+    pub(crate) image_tags: Vec<Image>,
     pub(crate) replicas: Vec<Replica>,
+    pub(crate) replacements: Vec<Replacement>,
+    pub(crate) vars: Vec<Variable>,
+    pub(crate) sort_options: Option<SortOptions>,
     pub(crate) config_map_generator: Vec<Generator>,
     pub(crate) secret_generator: Vec<Generator>,
     pub(crate) generator_options: Option<GeneratorOptions>,
-    pub(crate) replacements: Vec<Replacement>,
-    pub(crate) sort_options: Option<SortOptions>,
-    pub(crate) build_metadata: Option<Value>,
-    pub(crate) configurations: Option<Value>,
-    pub(crate) crds: Option<Value>,
-    pub(crate) generators: Option<Value>,
-    pub(crate) helm_chart_inflation_generator: Option<Value>,
-    pub(crate) helm_charts: Option<Value>,
+    pub(crate) configurations: Vec<String>,
+    pub(crate) generators: Vec<String>,
+    pub(crate) transformers: Vec<String>,
+    pub(crate) validators: Vec<String>,
+    pub(crate) build_metadata: Vec<String>,
     pub(crate) helm_globals: Option<Value>,
-    pub(crate) inventory: Option<Value>,
-    pub(crate) openapi: Option<Value>,
-    pub(crate) transformers: Option<Value>,
-    pub(crate) validators: Option<Value>,
-    pub(crate) vars: Option<Value>,
-    pub(crate) image_tags: Option<Value>,
+    pub(crate) helm_charts: Vec<Value>,
+    pub(crate) helm_chart_inflation_generator: Vec<Value>,
+}
+
+/// Metadata of a kustomization, which nothing uses.
+#[derive(Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(default)]
+pub(crate) struct Metadata {
+    pub(crate) name: String,
+    pub(crate) namespace: String,
+    pub(crate) labels: Texts,
+    pub(crate) annotations: Texts,
 }
 
 /// Labels that may also go into selectors and templates.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
 pub(crate) struct Labels {
     pub(crate) pairs: Texts,
     pub(crate) include_selectors: bool,
     pub(crate) include_templates: bool,
-    #[serde(rename = "fields")]
-    pub(crate) field_specs: Vec<FieldSpec>,
-}
-
-/// A field of some kinds.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub(crate) struct FieldSpec {
-    pub(crate) group: String,
-    pub(crate) version: String,
-    pub(crate) kind: String,
-    pub(crate) path: String,
-    pub(crate) create: bool,
+    pub(crate) fields: Vec<FieldSpec>,
 }
 
 /// A patch of either sort.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
 pub(crate) struct Patch {
     pub(crate) path: String,
     pub(crate) patch: String,
     pub(crate) target: Option<Selector>,
-    pub(crate) options: BTreeMap<String, bool>,
+    pub(crate) options: Option<PatchOptions>,
 }
 
-/// Which objects a patch is for.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+/// What a patch may change besides fields.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct PatchOptions {
+    pub(crate) allow_name_change: bool,
+    pub(crate) allow_kind_change: bool,
+}
+
+/// Which objects are meant; parts of the identity are patterns.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
 pub(crate) struct Selector {
     pub(crate) group: String,
     pub(crate) version: String,
@@ -97,27 +103,27 @@ pub(crate) struct Selector {
 }
 
 /// A change of an image.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
 pub(crate) struct Image {
     pub(crate) name: String,
     pub(crate) new_name: String,
-    pub(crate) new_tag: Option<Value>,
+    pub(crate) new_tag: String,
     pub(crate) tag_suffix: String,
     pub(crate) digest: String,
 }
 
 /// A number of replicas.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
 pub(crate) struct Replica {
     pub(crate) name: String,
     pub(crate) count: i64,
 }
 
 /// A config map or secret made from files and literals.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
 pub(crate) struct Generator {
     pub(crate) name: String,
     pub(crate) namespace: String,
@@ -132,8 +138,8 @@ pub(crate) struct Generator {
 }
 
 /// Options of generated objects.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
 pub(crate) struct GeneratorOptions {
     pub(crate) labels: Texts,
     pub(crate) annotations: Texts,
@@ -142,17 +148,18 @@ pub(crate) struct GeneratorOptions {
 }
 
 /// A value copied from one object into others; or a file with such.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
 pub(crate) struct Replacement {
     pub(crate) path: String,
     pub(crate) source: Option<Source>,
-    pub(crate) targets: Vec<ReplacementTarget>,
+    pub(crate) source_value: Option<String>,
+    pub(crate) targets: Option<Vec<ReplacementTarget>>,
 }
 
-/// Where the value comes from.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+/// Where the value comes from. Parts of the identity that are empty fit all.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
 pub(crate) struct Source {
     pub(crate) group: String,
     pub(crate) version: String,
@@ -163,22 +170,40 @@ pub(crate) struct Source {
     pub(crate) options: Option<FieldOptions>,
 }
 
-impl Source {
-    pub(crate) fn identity(&self) -> Identity {
-        Identity {
-            group: self.group.clone(),
-            version: self.version.clone(),
-            kind: self.kind.clone(),
-            name: self.name.clone(),
-            namespace: self.namespace.clone(),
-        }
-    }
+/// Where the value goes.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ReplacementTarget {
+    pub(crate) select: Option<Selector>,
+    pub(crate) reject: Vec<Selector>,
+    pub(crate) field_paths: Vec<String>,
+    pub(crate) options: Option<FieldOptions>,
 }
 
-/// Which objects; what is empty fits all.
-#[derive(Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub(crate) struct Identity {
+/// Which part of a text is meant, and whether a missing field is made.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct FieldOptions {
+    pub(crate) delimiter: String,
+    pub(crate) index: i64,
+    pub(crate) encoding: String,
+    pub(crate) create: bool,
+}
+
+/// A value of an object that texts of others may name as `$(NAME)`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Variable {
+    pub(crate) name: String,
+    pub(crate) objref: ObjectReference,
+    pub(crate) fieldref: FieldReference,
+}
+
+/// The object a variable takes its value from.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ObjectReference {
+    pub(crate) api_version: String,
     pub(crate) group: String,
     pub(crate) version: String,
     pub(crate) kind: String,
@@ -186,42 +211,24 @@ pub(crate) struct Identity {
     pub(crate) namespace: String,
 }
 
-impl Identity {
-    pub(crate) fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-/// Where the value goes.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub(crate) struct ReplacementTarget {
-    pub(crate) select: Option<Identity>,
-    pub(crate) reject: Vec<Identity>,
-    pub(crate) field_paths: Vec<String>,
-    pub(crate) options: Option<FieldOptions>,
-}
-
-/// Which part of a text is meant, and whether a missing field is made.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub(crate) struct FieldOptions {
-    pub(crate) delimiter: String,
-    pub(crate) index: i64,
-    pub(crate) create: bool,
+/// The field a variable takes its value from.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct FieldReference {
+    pub(crate) field_path: String,
 }
 
 /// The order of objects.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
 pub(crate) struct SortOptions {
     pub(crate) order: String,
     pub(crate) legacy_sort_options: Option<LegacySortOptions>,
 }
 
 /// Kinds that come first and last.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
 pub(crate) struct LegacySortOptions {
     pub(crate) order_first: Vec<String>,
     pub(crate) order_last: Vec<String>,
@@ -230,78 +237,59 @@ pub(crate) struct LegacySortOptions {
 impl Kustomization {
     /// Reads a kustomization file.
     pub(crate) fn read(file: &str, text: &str) -> Result<Self, Error> {
-        let mut value = goyaml::parse_with(goyaml::Dialect::V2, text).map_err(|e| Error::file(file, e.to_string()))?;
-        // An empty file is a kustomization without fields, which has nothing to build.
+        let mut value = goyaml::parse(text).map_err(|error| Error::file(file, error.to_string()))?;
+        spelling::canonical(&mut value);
         if value.is_null() {
-            return Err(Error::file(file, "kustomization.yaml is empty"));
+            value = Value::Object(serde_json::Map::new());
         }
-        drop_nulls(&mut value);
-        let read: Self = serde_json::from_value(value).map_err(|error| Error::file(file, error.to_string()))?;
-        read.check(file)?;
-        Ok(read)
+        let mut own = Self::deserialize(&value).map_err(|error| Error::file(file, error.to_string()))?;
+        let read = serde_json::to_value(&own).map_err(|error| Error::file(file, error.to_string()))?;
+        if let Some(key) = spelling::unknown(&value, &read) {
+            return Err(Error::field(file, key, "unknown field"));
+        }
+        let bases = std::mem::take(&mut own.bases);
+        own.resources.extend(bases);
+        let tags = std::mem::take(&mut own.image_tags);
+        own.images.extend(tags);
+        if own.kind.is_empty() {
+            "Kustomization".clone_into(&mut own.kind);
+        }
+        own.check(file)?;
+        Ok(own)
     }
 
     fn check(&self, file: &str) -> Result<(), Error> {
-        let unsupported = [
-            ("buildMetadata", &self.build_metadata),
-            ("configurations", &self.configurations),
-            ("crds", &self.crds),
-            ("generators", &self.generators),
-            ("helmChartInflationGenerator", &self.helm_chart_inflation_generator),
-            ("helmCharts", &self.helm_charts),
-            ("helmGlobals", &self.helm_globals),
-            ("inventory", &self.inventory),
-            ("openapi", &self.openapi),
-            ("transformers", &self.transformers),
-            ("validators", &self.validators),
-            ("vars", &self.vars),
-            ("imageTags", &self.image_tags),
-        ];
-        let empty = |value: &Value| value.as_array().is_some_and(Vec::is_empty);
-        if let Some((field, _)) = unsupported
-            .iter()
-            .find(|(_, value)| value.as_ref().is_some_and(|v| !empty(v)))
-        {
-            return Err(Error::field(file, *field, "this field is not supported"));
+        let nothing = Self {
+            api_version: self.api_version.clone(),
+            kind: self.kind.clone(),
+            ..Self::default()
+        };
+        if *self == nothing {
+            return Err(Error::file(file, "kustomization.yaml is empty"));
         }
-        let kind = self.kind.as_deref().unwrap_or("Kustomization");
-        let version = self.api_version.as_deref().unwrap_or_default();
-        let fits = match kind {
-            "Kustomization" => matches!(
-                version,
-                "" | "kustomize.config.k8s.io/v1beta1" | "kustomize.config.k8s.io/v1"
-            ),
-            "Component" => matches!(version, "" | "kustomize.config.k8s.io/v1alpha1"),
-            _ => {
-                return Err(Error::field(
-                    file,
-                    "kind",
-                    format!("'{kind}' is neither Kustomization nor Component"),
-                ));
+        let wanted = match self.kind.as_str() {
+            "Kustomization" => "kustomize.config.k8s.io/v1beta1",
+            "Component" => "kustomize.config.k8s.io/v1alpha1",
+            kind => {
+                let message = format!("'{kind}' is neither Kustomization nor Component");
+                return Err(Error::field(file, "kind", message));
             }
         };
-        if fits {
-            Ok(())
-        } else {
-            Err(Error::field(
-                file,
-                "apiVersion",
-                format!("'{version}' does not fit {kind}"),
-            ))
+        if !self.api_version.is_empty() && self.api_version != wanted {
+            let message = format!("'{}' does not fit {}, which needs {wanted}", self.api_version, self.kind);
+            return Err(Error::field(file, "apiVersion", message));
+        }
+        let helm = [
+            ("helmCharts", !self.helm_charts.is_empty()),
+            ("helmChartInflationGenerator", !self.helm_chart_inflation_generator.is_empty()),
+        ];
+        match helm.iter().find(|(_, used)| *used) {
+            Some((field, _)) => Err(Error::field(file, *field, "charts are not rendered here")),
+            None => Ok(()),
         }
     }
 
     pub(crate) fn is_component(&self) -> bool {
-        self.kind.as_deref() == Some("Component")
-    }
-}
-
-/// A key with nothing behind it counts as absent.
-fn drop_nulls(value: &mut Value) {
-    if let Value::Object(map) = value {
-        map.retain(|_, value| !value.is_null());
-        map.values_mut().for_each(drop_nulls);
-    } else if let Value::Array(items) = value {
-        items.iter_mut().for_each(drop_nulls);
+        self.kind == "Component"
     }
 }

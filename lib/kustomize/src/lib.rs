@@ -1,38 +1,88 @@
-//! Kustomize as a library: a set of files with a `kustomization.yaml` → the objects it makes of them.
+//! Kustomize as a library: files with a `kustomization.yaml` → the objects it makes of them.
 //!
-//! Works on files in memory, executes nothing, fetches nothing. Files may be read from the directory of the
-//! kustomization that names them and below; other directories may be used as bases. What is not supported is an error
-//! that names the field, never silently different objects. The oracle is `kubectl kustomize`.
+//! Works on files in memory or below a directory, executes nothing, fetches nothing. Files may be read from the
+//! directory of the kustomization that names them and below; other directories may be used as bases. What is not
+//! supported (remote resources, charts, programs) is an error that names the field, never silently different objects.
+//! The oracle is `kubectl kustomize` of kubectl 1.36 (kustomize v5.8).
 
 mod accumulate;
+mod bound;
+mod config;
+mod crd;
+mod document;
+mod element;
 mod error;
 mod field;
-mod file;
+mod files;
+mod finish;
 mod generator;
 mod hash;
+mod id;
 mod kustomization;
 mod merge;
+mod node;
 mod order;
+mod origin;
 mod patch;
+mod path;
+mod plugin;
 mod reference;
 mod replacement;
 mod resource;
+mod schema;
+mod select;
+mod spelling;
+mod step;
 mod table;
 mod transform;
-
-use std::collections::BTreeMap;
+mod value;
+mod variable;
 
 use serde_json::Value;
 
 pub use crate::error::Error;
+pub use crate::files::{Disk, Files, Found};
+
+/// The order of objects where `sortOptions` says nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// That of the resources; what kustomize as a library does.
+    #[default]
+    Given,
+    /// By kind: namespaces, definitions and accounts first, webhooks last; what `kubectl kustomize` prints.
+    Legacy,
+}
 
 /// Builds the kustomization in `dir` (`""` for the root). Paths of `files` are relative to the root, with `/`.
 ///
 /// Guarantees: the same files give the same objects in the same order; objects come in the order of resources unless
-/// `sortOptions` says otherwise.
+/// `sortOptions` says otherwise. The work is bounded whatever the files say.
 ///
 /// # Errors
 /// What is wrong, with the file and the field.
-pub fn build(files: &BTreeMap<String, Vec<u8>>, dir: &str) -> Result<Vec<Value>, Error> {
-    accumulate::build(&file::Tree::new(files), dir)
+pub fn build(files: &dyn Files, dir: &str) -> Result<Vec<Value>, Error> {
+    finish::build(files, dir, Order::Given)
+}
+
+/// [`build`] with another order where `sortOptions` says nothing.
+///
+/// # Errors
+/// As [`build`].
+pub fn build_in_order(files: &dyn Files, dir: &str, order: Order) -> Result<Vec<Value>, Error> {
+    finish::build(files, dir, order)
+}
+
+/// Objects as `kubectl kustomize` prints them: one document each, keys sorted.
+///
+/// # Errors
+/// Text that YAML cannot carry.
+pub fn to_yaml(objects: &[Value]) -> Result<String, goyaml::Error> {
+    let mut text = String::new();
+    for object in objects {
+        if !text.is_empty() {
+            text.push_str("---\n");
+        }
+        text.push_str(&goyaml::to_yaml(object)?);
+    }
+    Ok(text)
 }

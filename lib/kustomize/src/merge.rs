@@ -1,120 +1,258 @@
 //! Strategic merge as kustomize does it: like Kubernetes' by the merge keys of the object's type, but items of a patch
-//! that are new stand before the items that were there.
+//! come first in the merged list, and `$retainKeys`, `$setElementOrder` and `$deleteFromPrimitiveList` mean nothing.
+//!
+//! A patch that makes a new map is merged with itself: that removes its nulls and follows the directives inside.
 
-use kubeschema::schema::Type;
-use serde_json::{Map, Value};
+use crate::element;
+use crate::node::{Map, Node};
+use crate::schema::{Schema, Schemas};
 
-const DIRECTIVE: &str = "$patch";
+pub(crate) const DIRECTIVE: &str = "$patch";
 
-/// What is left of the target.
+/// What a part of a patch asks for besides its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Left {
-    Merged,
-    Deleted,
+enum Directive {
+    Merge,
+    Replace,
+    Delete,
 }
 
-/// Applies a patch to a map. Fields that say who the object is are the caller's business.
-pub(crate) fn apply(schema: &Type, target: &mut Map<String, Value>, patch: &Map<String, Value>) -> Left {
-    match patch.get(DIRECTIVE).and_then(Value::as_str) {
-        Some("delete") => return Left::Deleted,
-        Some("replace") => {
-            *target = patch.clone();
-            target.remove(DIRECTIVE);
-            return Left::Merged;
-        }
-        _ => {}
-    }
-    for (key, change) in patch {
-        if key.starts_with('$') {
-            continue;
-        }
-        let field = schema.field(key);
-        let inner = schema.child(key).unwrap_or_else(|| Type::any());
-        match change {
-            Value::Null => {
-                target.remove(key);
-            }
-            Value::Object(change) => {
-                let empty = Value::Object(Map::new());
-                let slot = target.entry(key.clone()).or_insert_with(|| empty.clone());
-                if !slot.is_object() {
-                    *slot = empty;
-                }
-                let left = slot.as_object_mut().map(|map| apply(inner, map, change));
-                if left == Some(Left::Deleted) {
-                    target.remove(key);
-                }
-            }
-            Value::Array(items) => {
-                let strategy = field.map(|field| &field.strategy).filter(|strategy| strategy.merge);
-                let replaced = items.iter().any(|item| item[DIRECTIVE] == "replace");
-                match (strategy, target.get_mut(key)) {
-                    (Some(strategy), Some(Value::Array(present))) if !replaced => {
-                        let item = inner.item().unwrap_or_else(|| Type::any());
-                        match &strategy.merge_key {
-                            Some(merge_key) => by_key(item, merge_key, present, items),
-                            None => union(present, items),
-                        }
-                    }
-                    _ => {
-                        target.insert(key.clone(), Value::Array(bare(items)));
-                    }
-                }
-            }
-            Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-                target.insert(key.clone(), change.clone());
-            }
-        }
-    }
-    Left::Merged
+/// What a merge made of two values.
+#[derive(Debug)]
+pub(crate) struct Merged {
+    /// `None` if nothing is left.
+    pub(crate) node: Option<Node>,
+    /// It stands in for the old value instead of being the old value, changed.
+    pub(crate) replaces: bool,
+    /// A null that was written as such and stays.
+    keep: bool,
 }
 
-/// Items of a patch where there is nothing to merge with: without directives, and without what they would delete.
-fn bare(items: &[Value]) -> Vec<Value> {
-    let mut bare = Vec::with_capacity(items.len());
-    for item in items {
-        if item.get(DIRECTIVE).is_some() {
-            continue;
+impl Merged {
+    const GONE: Merged = Merged {
+        node: None,
+        replaces: false,
+        keep: false,
+    };
+
+    fn old(node: Node) -> Self {
+        Self {
+            node: Some(node),
+            ..Self::GONE
         }
-        bare.push(item.clone());
     }
-    bare
+
+    fn new(node: Option<Node>) -> Self {
+        Self {
+            node,
+            replaces: true,
+            keep: false,
+        }
+    }
+
+    /// What is left to be stored.
+    fn stored(self) -> Option<Node> {
+        let keep = self.keep;
+        self.node.filter(|node| keep || !node.is_null())
+    }
 }
 
-fn by_key(schema: &Type, key: &str, present: &mut Vec<Value>, patch: &[Value]) {
-    let mut new = Vec::new();
-    for item in patch {
-        let Value::Object(change) = item else {
-            new.push(item.clone());
-            continue;
-        };
-        let same = |other: &Value| {
-            let equal = |field: &str| other.get(field) == change.get(field);
-            // Ports are told apart by their protocol too, where both say it.
-            let protocol = other.get("protocol").is_none() || change.get("protocol").is_none() || equal("protocol");
-            change.get(key).is_some() && equal(key) && protocol
-        };
-        match present.iter().position(same) {
-            Some(at) => {
-                let left = present[at].as_object_mut().map(|map| apply(schema, map, change));
-                if left == Some(Left::Deleted) {
-                    present.remove(at);
+/// Applies a partial object to an object; `None` if it deletes it.
+///
+/// # Errors
+/// A map where the other has a list, and the like; directives nobody knows.
+pub(crate) fn object(schemas: &Schemas, object: Node, patch: Node) -> Result<Option<Node>, String> {
+    Ok(walk(schemas, None, Some(object), Some(patch))?.stored())
+}
+
+/// Merges two values; either may be missing.
+pub(crate) fn walk(
+    schemas: &Schemas,
+    schema: Option<&Schema>,
+    old: Option<Node>,
+    patch: Option<Node>,
+) -> Result<Merged, String> {
+    let found;
+    let schema = match schema {
+        Some(schema) => Some(schema),
+        None => {
+            found = own_schema(schemas, old.as_ref()).or_else(|| own_schema(schemas, patch.as_ref()));
+            found.as_ref()
+        }
+    };
+    let real = |node: &&Node| !node.is_null();
+    let (a, b) = (old.as_ref().filter(real), patch.as_ref().filter(real));
+    if let (Some(a), Some(b)) = (a, b)
+        && a.shape() != b.shape()
+    {
+        return Err(format!("{} cannot be merged with {}", b.shape(), a.shape()));
+    }
+    match a.or(b) {
+        Some(Node::Map(_)) | None => maps(schemas, schema, old, patch),
+        Some(Node::List(_)) => lists(schemas, schema, old, patch),
+        Some(Node::Scalar(_)) => Ok(match (old, patch) {
+            (_, Some(patch)) => Merged::new(Some(patch)),
+            (Some(old), None) => Merged::old(old),
+            (None, None) => Merged::GONE,
+        }),
+    }
+}
+
+/// Objects inside of objects say themselves what they are.
+fn own_schema(schemas: &Schemas, node: Option<&Node>) -> Option<Schema> {
+    let node = node?;
+    let (version, kind) = (node.spelling_at(&["apiVersion"]), node.spelling_at(&["kind"]));
+    if version.is_empty() || kind.is_empty() {
+        return None;
+    }
+    schemas.of(version, kind)
+}
+
+fn maps(
+    schemas: &Schemas,
+    schema: Option<&Schema>,
+    old: Option<Node>,
+    mut patch: Option<Node>,
+) -> Result<Merged, String> {
+    let old = match old {
+        Some(Node::Map(old)) => old,
+        old => {
+            let directive = patch.as_mut().map(map_directive);
+            if let Some(Ok(Directive::Delete)) = directive {
+                return Ok(Merged::GONE);
+            }
+            return match (old, patch) {
+                // `key: null` stays, `key:` goes.
+                (Some(null), None) if !null.spelling().unwrap_or_default().is_empty() => Ok(Merged {
+                    keep: true,
+                    ..Merged::old(null)
+                }),
+                (_, Some(Node::Map(patch))) => {
+                    let own = fields(schemas, schema, patch.clone(), Some(patch))?;
+                    Ok(Merged::new(Some(Node::Map(own))))
                 }
-            }
-            None if change.get(DIRECTIVE).is_some() => {}
-            None => {
-                let mut fresh = Map::new();
-                apply(schema, &mut fresh, change);
-                new.push(Value::Object(fresh));
-            }
+                (_, patch) => Ok(Merged::new(patch)),
+            };
+        }
+    };
+    let Some(mut patch) = patch else {
+        return Ok(Merged::old(Node::Map(fields(schemas, schema, old, None)?)));
+    };
+    if patch.is_null() {
+        return Ok(Merged::GONE);
+    }
+    let directive = map_directive(&mut patch)?;
+    let Node::Map(patch) = patch else {
+        return Ok(Merged::GONE);
+    };
+    match directive {
+        Directive::Delete => Ok(Merged::GONE),
+        Directive::Replace => {
+            let own = fields(schemas, schema, patch.clone(), Some(patch))?;
+            Ok(Merged::new(Some(Node::Map(own))))
+        }
+        Directive::Merge => {
+            let mut old = old;
+            old.shift_remove(DIRECTIVE);
+            Ok(Merged::old(Node::Map(fields(schemas, schema, old, Some(patch))?)))
         }
     }
-    new.append(present);
-    *present = new;
 }
 
-fn union(present: &mut Vec<Value>, patch: &[Value]) {
-    let mut new: Vec<Value> = patch.iter().filter(|item| !present.contains(item)).cloned().collect();
-    new.append(present);
-    *present = new;
+fn fields(schemas: &Schemas, schema: Option<&Schema>, mut old: Map, patch: Option<Map>) -> Result<Map, String> {
+    let mut patch = patch.unwrap_or_default();
+    let mut keys: Vec<String> = old.keys().cloned().collect();
+    keys.extend(patch.keys().filter(|key| !old.contains_key(*key)).cloned());
+    let mut gone = Vec::new();
+    for key in keys {
+        let inner = schema.and_then(|schema| schema.field(&key));
+        let before = old.get_mut(&key).map(|slot| std::mem::replace(slot, Node::text("")));
+        let change = patch.get_mut(&key).map(|slot| std::mem::replace(slot, Node::text("")));
+        let merged = walk(schemas, inner.as_ref(), before, change).map_err(|message| {
+            if message.starts_with("in ") {
+                message.replacen("in ", &format!("in {key}."), 1)
+            } else {
+                format!("in {key}: {message}")
+            }
+        })?;
+        match merged.stored() {
+            Some(node) => {
+                old.insert(key, node);
+            }
+            None => gone.push(key),
+        }
+    }
+    if !gone.is_empty() {
+        let gone: std::collections::BTreeSet<&String> = gone.iter().collect();
+        old.retain(|key, _| !gone.contains(key));
+    }
+    Ok(old)
+}
+
+fn lists(
+    schemas: &Schemas,
+    schema: Option<&Schema>,
+    old: Option<Node>,
+    patch: Option<Node>,
+) -> Result<Merged, String> {
+    let Some(keys) = schema.and_then(Schema::merge_keys) else {
+        return Ok(match (old, patch) {
+            (_, Some(patch)) => Merged::new(Some(patch)),
+            (Some(old), None) => Merged::old(old),
+            (None, None) => Merged::GONE,
+        });
+    };
+    let items = schema.and_then(Schema::items);
+    let merge = |old: Vec<Node>, patch: Vec<Node>| element::lists(schemas, items.as_ref(), &keys, old, patch);
+    match (old, patch) {
+        (Some(Node::List(old)), None) => Ok(Merged::old(Node::List(merge(old, Vec::new())?))),
+        (Some(Node::List(mut old)), Some(Node::List(mut patch))) => match list_directive(&mut patch)? {
+            Directive::Delete => Ok(Merged::GONE),
+            Directive::Replace => Ok(Merged::new(Some(Node::List(merge(patch.clone(), patch)?)))),
+            Directive::Merge => {
+                list_directive(&mut old)?;
+                Ok(Merged::old(Node::List(merge(old, patch)?)))
+            }
+        },
+        (_, Some(Node::List(patch))) => Ok(Merged::new(Some(Node::List(merge(patch.clone(), patch)?)))),
+        _ => Ok(Merged::GONE),
+    }
+}
+
+fn named(text: &str) -> Result<Directive, String> {
+    match text {
+        "merge" => Ok(Directive::Merge),
+        "replace" => Ok(Directive::Replace),
+        "delete" => Ok(Directive::Delete),
+        other => Err(format!("{DIRECTIVE}: '{other}' is not one of merge, replace, delete")),
+    }
+}
+
+/// The directive of a map, which is removed from it.
+fn map_directive(patch: &mut Node) -> Result<Directive, String> {
+    let Some(map) = patch.as_map_mut() else {
+        return Ok(Directive::Merge);
+    };
+    match map.get(DIRECTIVE).map(|node| node.spelling().unwrap_or_default()) {
+        None => Ok(Directive::Merge),
+        Some(text) => {
+            let directive = named(text)?;
+            map.shift_remove(DIRECTIVE);
+            Ok(directive)
+        }
+    }
+}
+
+/// The directive of a list: an item that is nothing else. It is removed.
+fn list_directive(patch: &mut Vec<Node>) -> Result<Directive, String> {
+    let Some(found) = patch.iter().find(|item| item.get(DIRECTIVE).is_some()) else {
+        return Ok(Directive::Merge);
+    };
+    if found.as_map().is_none_or(|map| map.len() > 1) {
+        return Ok(Directive::Merge);
+    }
+    let text = found.spelling_at(&[DIRECTIVE]).to_owned();
+    let directive = named(&text)?;
+    patch.retain(|item| !item.is_empty() && item.get(DIRECTIVE).and_then(Node::spelling) != Some(&text));
+    Ok(directive)
 }

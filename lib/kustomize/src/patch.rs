@@ -1,134 +1,263 @@
-//! Patches: which objects one is for, and its application in either form.
+//! Patches: reading them in either form, and their application to the objects they are for.
 
-use kubeschema::schema::Type;
-use kubeschema::selector::LabelSelector;
-use regex::Regex;
 use serde_json::Value;
 
-use crate::kustomization::Selector;
-use crate::merge::{self, Left};
-use crate::resource::{Resource, effective};
+use crate::bound;
+use crate::id::Id;
+use crate::kustomization::{Patch, PatchOptions};
+use crate::node::Node;
+use crate::resource::Resource;
+use crate::schema::Schemas;
+use crate::select::Target;
+use crate::{document, merge};
 
 /// A patch, read.
 #[derive(Debug)]
 pub(crate) enum Content {
     /// Partial objects.
-    Strategic(Vec<Value>),
+    Strategic(Vec<Node>),
     /// Operations, as a list.
     Json(Value),
 }
 
+/// Stands for the marks that the real program keeps in annotations, so that a path below them exists.
+const MARK: &str = "internal.config.kubernetes.io/previousNames";
+
 impl Content {
-    /// Reads a patch: a list is JSON patch operations, anything else partial objects.
+    /// Reads a patch: partial objects, or a list of JSON patch operations.
+    ///
+    /// # Errors
+    /// It is neither.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
-        let documents = goyaml::parse_documents_with(goyaml::Dialect::V3, text).map_err(|error| error.to_string())?;
-        let mut values: Vec<Value> = documents.into_iter().map(|document| document.value).collect();
-        match values.first() {
-            None => Err("the patch is empty".to_owned()),
-            Some(Value::Array(_)) if values.len() == 1 => Ok(Self::Json(values.remove(0))),
-            _ if values.iter().all(Value::is_object) => Ok(Self::Strategic(values)),
-            _ => Err("a patch is a list of operations or a partial object".to_owned()),
+        let objects = document::read(text);
+        match (objects, operations(text)) {
+            (Ok(objects), Ok(Value::Array(operations))) if !objects.is_empty() && !operations.is_empty() => {
+                Err("the patch is both a partial object and a list of operations".to_owned())
+            }
+            (Ok(objects), _) => Ok(Self::Strategic(objects)),
+            (Err(_), Ok(operations)) => Ok(Self::Json(operations)),
+            (Err(error), Err(_)) => Err(format!("the patch is no partial object and no list of operations: {error}")),
         }
     }
 }
 
-/// A compiled target.
-pub(crate) struct Target {
-    group: Option<Regex>,
-    version: Option<Regex>,
-    kind: Option<Regex>,
-    name: Option<Regex>,
-    namespace: Option<Regex>,
-    labels: Option<LabelSelector>,
-    annotations: Option<LabelSelector>,
+/// Reads a list of operations.
+///
+/// # Errors
+/// It is none.
+pub(crate) fn operations(text: &str) -> Result<Value, String> {
+    // What looks like JSON must be JSON.
+    let value = if text.starts_with('[') {
+        serde_json::from_str(text).map_err(|error| error.to_string())?
+    } else {
+        goyaml::parse(text).map_err(|error| error.to_string())?
+    };
+    match value {
+        Value::Null => Ok(Value::Array(Vec::new())),
+        Value::Array(items) if items.iter().all(Value::is_object) => Ok(Value::Array(items)),
+        _ => Err("a patch is a list of operations".to_owned()),
+    }
 }
 
-impl Target {
-    pub(crate) fn new(selector: &Selector) -> Result<Self, String> {
-        let pattern = |text: &str| {
-            // Patterns hold for the whole text.
-            let anchored = format!("^(?:{text})$");
-            (!text.is_empty())
-                .then(|| Regex::new(&anchored).map_err(|error| error.to_string()))
-                .transpose()
-        };
-        let labels = |text: &str| {
-            (!text.is_empty())
-                .then(|| LabelSelector::parse(text).map_err(|error| error.to_string()))
-                .transpose()
-        };
-        Ok(Self {
-            group: pattern(&selector.group)?,
-            version: pattern(&selector.version)?,
-            kind: pattern(&selector.kind)?,
-            name: pattern(&selector.name)?,
-            namespace: pattern(&selector.namespace)?,
-            labels: labels(&selector.label_selector)?,
-            annotations: labels(&selector.annotation_selector)?,
-        })
+/// Applies an entry of `patches`; `text` is the patch itself.
+pub(crate) fn apply(
+    schemas: &Schemas,
+    entry: &Patch,
+    text: &str,
+    resources: &mut Vec<Resource>,
+) -> Result<(), String> {
+    let options = entry.options.unwrap_or_default();
+    match (Content::read(text)?, &entry.target) {
+        (Content::Strategic(patches), None) => untargeted(schemas, patches, options, resources),
+        (Content::Strategic(patches), Some(target)) => {
+            let target = Target::new(target).map_err(|message| format!("target: {message}"))?;
+            let mut patches = patches.into_iter();
+            let Some(patch) = patches.next() else { return Ok(()) };
+            if patches.next().is_some() {
+                return Err("more than one partial object in a patch with a target".to_owned());
+            }
+            to_all(schemas, &patch, options, resources, &|resource| target.selects(resource))
+        }
+        (Content::Json(_), None) => Err("a list of operations needs a target".to_owned()),
+        (Content::Json(operations), Some(target)) => {
+            let target = Target::new(target).map_err(|message| format!("target: {message}"))?;
+            for resource in resources.iter_mut().filter(|resource| target.selects(resource)) {
+                resource.remember();
+                json(resource, &operations)?;
+            }
+            Ok(())
+        }
     }
+}
 
-    pub(crate) fn selects(&self, resource: &Resource) -> bool {
-        let fits = |pattern: &Option<Regex>, text: &str| pattern.as_ref().is_none_or(|pattern| pattern.is_match(text));
-        let (group, version) = resource.group_version();
-        let listed = |selector: &Option<LabelSelector>, pointer: &str| {
-            let empty = Value::Null;
-            let labels = resource.object.pointer(pointer).unwrap_or(&empty);
-            selector.as_ref().is_none_or(|selector| selector.matches(labels))
-        };
-        fits(&self.group, group)
-            && fits(&self.version, version)
-            && fits(&self.kind, resource.kind())
-            && resource
-                .identities()
-                .any(|(name, namespace)| fits(&self.name, name) && fits(&self.namespace, effective(namespace)))
-            && listed(&self.labels, "/metadata/labels")
-            && listed(&self.annotations, "/metadata/annotations")
+/// Partial objects that say themselves which object they are for.
+fn untargeted(
+    schemas: &Schemas,
+    patches: Vec<Node>,
+    options: PatchOptions,
+    resources: &mut Vec<Resource>,
+) -> Result<(), String> {
+    // Deleted objects are still there for the patches that follow, as for the real program.
+    let mut deleted = vec![false; resources.len()];
+    for patch in patches {
+        let id = Resource::new(patch.clone()).id();
+        let at = unique(resources, &id, &deleted)?;
+        let Some(resource) = resources.get_mut(at) else { continue };
+        let there = strategic(schemas, resource, patch, options)?;
+        if let Some(mark) = deleted.get_mut(at) {
+            *mark = !there;
+        }
     }
+    let mut deleted = deleted.into_iter();
+    resources.retain(|_| !deleted.next().unwrap_or(false));
+    Ok(())
+}
+
+/// Where the one object is that an identity means, under any of its names.
+fn unique(resources: &[Resource], id: &Id, deleted: &[bool]) -> Result<usize, String> {
+    let found: Vec<usize> = resources
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| !deleted.get(*at).copied().unwrap_or(false))
+        .filter(|(_, resource)| resource.ids().iter().any(|own| own.is(id)))
+        .map(|(at, _)| at)
+        .collect();
+    match found.as_slice() {
+        [at] => Ok(*at),
+        [] => Err(format!("no object matches the patch for {id}")),
+        _ => Err(format!("{} objects match the patch for {id}", found.len())),
+    }
+}
+
+/// Applies files of `patchesStrategicMerge`.
+pub(crate) fn apply_strategic(
+    schemas: &Schemas,
+    patches: Vec<Node>,
+    resources: &mut Vec<Resource>,
+) -> Result<(), String> {
+    for patch in patches {
+        let id = Resource::new(patch.clone()).id();
+        let at = unique(resources, &id, &[])?;
+        let chosen = resources.get(at).map(Resource::id);
+        let is = |resource: &Resource| Some(resource.id()) == chosen;
+        to_all(schemas, &patch, PatchOptions::default(), resources, &is)?;
+    }
+    Ok(())
+}
+
+/// Applies a partial object to all objects that are meant, whatever name the patch says.
+fn to_all(
+    schemas: &Schemas,
+    patch: &Node,
+    options: PatchOptions,
+    resources: &mut Vec<Resource>,
+    is_meant: &dyn Fn(&Resource) -> bool,
+) -> Result<(), String> {
+    // Labels and annotations of such a patch are texts, nulls included; none at all are not deleted.
+    let mut patch = Resource::new(patch.clone());
+    for what in ["labels", "annotations"] {
+        let texts = patch.texts(what);
+        patch.set_texts(what, texts);
+    }
+    let namespace = patch.namespace().to_owned();
+    patch.set_namespace(&namespace);
+    let mut kept = Vec::with_capacity(resources.len());
+    for mut resource in std::mem::take(resources) {
+        if is_meant(&resource) {
+            let mut patch = patch.object.clone();
+            if let (Some(map), Some(version)) = (patch.as_map_mut(), resource.object.get("apiVersion")) {
+                map.insert("apiVersion".to_owned(), version.clone());
+            }
+            if !strategic(schemas, &mut resource, patch, options)? {
+                continue;
+            }
+        }
+        kept.push(resource);
+    }
+    *resources = kept;
+    no_twins(resources)
+}
+
+/// Names may have changed; two objects must not be the same one.
+pub(crate) fn no_twins(resources: &[Resource]) -> Result<(), String> {
+    let mut seen = std::collections::BTreeSet::new();
+    for resource in resources {
+        let id = resource.id();
+        let namespace = id.effective_namespace().to_owned();
+        if !seen.insert((id.gvk.clone(), id.name.clone(), namespace)) {
+            return Err(format!("there are two objects {id}"));
+        }
+    }
+    Ok(())
 }
 
 /// Applies a partial object to one object; whether it is still there. Who the object is stays, unless allowed.
-pub(crate) fn strategic(resource: &mut Resource, patch: &Value, names: bool, kinds: bool) -> Left {
-    let schema = kubeschema::kinds::schema_of(resource.text("/apiVersion"), resource.kind());
-    let (kind, name, namespace) = (
-        resource.kind().to_owned(),
-        resource.name().to_owned(),
-        resource.namespace().to_owned(),
-    );
-    let version = resource.text("/apiVersion").to_owned();
-    let (Some(target), Some(patch)) = (resource.object.as_object_mut(), patch.as_object()) else {
-        return Left::Merged;
+fn strategic(
+    schemas: &Schemas,
+    resource: &mut Resource,
+    patch: Node,
+    options: PatchOptions,
+) -> Result<bool, String> {
+    let id = resource.id();
+    if options.allow_name_change || options.allow_kind_change {
+        resource.remember();
+    }
+    let object = std::mem::replace(&mut resource.object, Node::map());
+    let merged = merge::object(schemas, object, patch).map_err(|message| format!("object {id}: {message}"))?;
+    let Some(object) = merged.filter(|object| !object.is_empty()) else {
+        return Ok(false);
     };
-    if merge::apply(schema.unwrap_or_else(|| Type::any()), target, patch) == Left::Deleted {
-        return Left::Deleted;
+    resource.object = object;
+    if !options.allow_kind_change {
+        resource.set_kind(&id.gvk.kind);
     }
-    if !kinds {
-        target.insert("kind".to_owned(), kind.into());
-        target.insert("apiVersion".to_owned(), version.into());
+    if !options.allow_name_change {
+        resource.set_name(&id.name);
     }
-    let changed = resource.name().to_owned();
-    if names && changed != name {
-        resource.metadata().insert("name".to_owned(), name.as_str().into());
-        resource.rename(&changed);
-    } else {
-        resource.metadata().insert("name".to_owned(), name.into());
-    }
-    if namespace.is_empty() {
-        resource.metadata().remove("namespace");
-    } else {
-        resource.metadata().insert("namespace".to_owned(), namespace.into());
-    }
-    Left::Merged
+    resource.set_namespace(&id.namespace);
+    Ok(true)
 }
 
-/// Whether a partial object names a resource, under any of its names.
-pub(crate) fn is_for(patch: &Value, resource: &Resource) -> bool {
-    let text = |pointer: &str| patch.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    let (group, _) = resource.group_version();
-    let (wanted, _) = text("/apiVersion").split_once('/').unwrap_or(("", ""));
-    text("/kind") == resource.kind()
-        && wanted == group
-        && resource.identities().any(|(name, namespace)| {
-            name == text("/metadata/name") && effective(namespace) == effective(text("/metadata/namespace"))
-        })
+/// Applies operations to one object.
+pub(crate) fn json(resource: &mut Resource, operations: &Value) -> Result<(), String> {
+    let id = resource.id();
+    let failed = |message: String| format!("object {id}: {message}");
+    let mut object = resource.object.value().map_err(failed)?;
+    let marked = !resource.former.is_empty() || !resource.prefixes.is_empty() || !resource.suffixes.is_empty();
+    if marked
+        && let Some(metadata) = object["metadata"].as_object_mut()
+        && let Some(annotations) = metadata
+            .entry("annotations")
+            .or_insert_with(|| Value::Object(serde_json::Map::new()))
+            .as_object_mut()
+    {
+        annotations.insert(MARK.to_owned(), "".into());
+    }
+    for operation in operations.as_array().into_iter().flatten() {
+        let one = Value::Array(vec![operation.clone()]);
+        kubeschema::patch::json::apply(&mut object, &one).map_err(|error| failed(error.to_string()))?;
+        if operation["op"] == "copy" {
+            bound::check(&object).map_err(failed)?;
+        }
+    }
+    bound::check(&object).map_err(failed)?;
+    if let Some(annotations) = object["metadata"]["annotations"].as_object_mut() {
+        annotations.remove(MARK);
+        if annotations.is_empty()
+            && let Some(metadata) = object["metadata"].as_object_mut()
+        {
+            metadata.remove("annotations");
+        }
+    }
+    if !object.is_object() {
+        return Err(failed("nothing is left of it".to_owned()));
+    }
+    if object["metadata"].is_null() {
+        object.as_object_mut().map(|map| map.remove("metadata"));
+    }
+    resource.object = Node::of(object);
+    // The real program reads annotations as texts after every patch.
+    let annotations = resource.texts("annotations");
+    resource.set_texts("annotations", annotations);
+    Ok(())
 }

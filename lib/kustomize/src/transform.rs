@@ -1,210 +1,321 @@
-//! The transformations that go over all objects: namespace, prefix and suffix, labels, annotations, images, replicas.
+//! The transformations that go over all objects: namespace, prefix and suffix, labels, annotations, images, replicas,
+//! and values added to fields.
 
-use std::collections::BTreeMap;
+use regex::Regex;
 
-use serde_json::{Map, Value};
-
-use crate::field;
-use crate::kustomization::{FieldSpec, Image, Labels, Replica};
+use crate::config::FieldSpec;
+use crate::field::{self, Create};
+use crate::id::Gvk;
+use crate::kustomization::{Image, Replica, Texts};
+use crate::node::{Node, Tag};
 use crate::resource::Resource;
-use crate::table::{self, Spec};
 
-type Texts = BTreeMap<String, String>;
+/// Which subjects of role bindings get the namespace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Subjects {
+    /// Those called `default`.
+    #[default]
+    Default,
+    /// Service accounts.
+    Accounts,
+    /// None.
+    Nobody,
+}
 
-fn applies(group: &str, kind: &str, resource: &Resource) -> bool {
-    (group.is_empty() || group == resource.group_version().0) && (kind.is_empty() || kind == resource.kind())
+impl Subjects {
+    /// Reads `setRoleBindingSubjects`.
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
+        match text {
+            "" | "defaultOnly" => Ok(Self::Default),
+            "allServiceAccounts" => Ok(Self::Accounts),
+            "none" => Ok(Self::Nobody),
+            other => Err(format!(
+                "setRoleBindingSubjects: '{other}' is not one of defaultOnly, allServiceAccounts, none"
+            )),
+        }
+    }
+}
+
+/// A namespace and where it goes.
+pub(crate) struct Namespace<'a> {
+    pub(crate) namespace: &'a str,
+    pub(crate) fields: &'a [FieldSpec],
+    /// Fields that say a namespace already keep it.
+    pub(crate) unset_only: bool,
+    pub(crate) subjects: Subjects,
 }
 
 /// Puts everything that lives in a namespace into this one.
-pub(crate) fn namespace(resources: &mut [Resource], namespace: &str) {
-    for resource in resources {
-        if resource.is_namespaced() {
-            resource.move_to(namespace);
-        }
-        for spec in table::NAMESPACES.iter() {
-            if applies(spec.group, spec.kind, resource) {
-                resource.remember();
-                field::at(&mut resource.object, &spec.path, spec.create, &mut |value| {
-                    *value = namespace.into();
-                });
-            }
-        }
-        if matches!(resource.kind(), "RoleBinding" | "ClusterRoleBinding") {
-            default_subjects(&mut resource.object, namespace);
-        }
+pub(crate) fn namespace(resources: &mut [Resource], what: &Namespace<'_>) -> Result<(), String> {
+    if what.namespace.is_empty() {
+        return Ok(());
     }
+    for resource in resources.iter_mut() {
+        resource.remember();
+        set_namespace(&mut resource.object, what).map_err(|message| format!("object {}: {message}", resource.id()))?;
+    }
+    crate::patch::no_twins(resources)
 }
 
-/// The account `default` has no object of its own that could be renamed; it is the namespace's.
-fn default_subjects(object: &mut Value, namespace: &str) {
-    field::at(object, "subjects", false, &mut |subjects| {
-        for subject in subjects.as_array_mut().into_iter().flatten() {
-            if subject["kind"] == "ServiceAccount" && subject["name"] == "default" {
-                subject["namespace"] = namespace.into();
-            }
+/// The same for one object.
+pub(crate) fn set_namespace(object: &mut Node, what: &Namespace<'_>) -> Result<(), String> {
+    let gvk = Gvk::of(object);
+    let core = object.spelling_at(&["apiVersion"]) == "v1";
+    let mut set = |node: &mut Node| match node.spelling() {
+        Some(text) if what.unset_only && !text.is_empty() => Ok(()),
+        Some(_) => {
+            *node = Node::text(what.namespace);
+            Ok(())
         }
-    });
-}
-
-/// Puts a prefix and a suffix around every name.
-pub(crate) fn affix(resources: &mut [Resource], prefix: &str, suffix: &str) {
-    for resource in resources
-        .iter_mut()
-        .filter(|resource| !table::FIXED_NAMES.contains(&resource.kind()))
-    {
-        let name = format!("{prefix}{}{suffix}", resource.name());
-        resource.rename(&name);
-        resource.affixes.push((prefix.to_owned(), suffix.to_owned()));
-    }
-}
-
-/// Adds labels as one entry of `labels` asks.
-pub(crate) fn labels(resources: &mut [Resource], labels: &Labels) {
-    let mut tables: Vec<&[Spec]> = Vec::new();
-    if labels.include_selectors {
-        tables.push(&table::SELECTOR_LABELS);
-    } else if labels.include_templates {
-        tables.push(&table::TEMPLATE_LABELS);
-    }
-    for resource in resources {
-        add_texts(resource, "metadata/labels", true, &labels.pairs);
-        for spec in tables.iter().copied().flatten() {
-            if applies(spec.group, spec.kind, resource) {
-                add_texts(resource, &spec.path, spec.create, &labels.pairs);
-            }
-        }
-        for FieldSpec {
-            group,
-            version,
-            kind,
-            path,
-            create,
-        } in &labels.field_specs
-        {
-            if applies(group, kind, resource) && (version.is_empty() || *version == resource.group_version().1) {
-                add_texts(resource, path, *create, &labels.pairs);
-            }
-        }
-    }
-}
-
-/// Adds labels everywhere, selectors included.
-pub(crate) fn common_labels(resources: &mut [Resource], pairs: &Texts) {
-    let all = Labels {
-        pairs: pairs.clone(),
-        include_selectors: true,
-        ..Labels::default()
+        None => Err(format!("a namespace cannot be set in {}", node.shape())),
     };
-    labels(resources, &all);
+    if !gvk.is_cluster_scoped() {
+        let own = FieldSpec {
+            gvk: Gvk::default(),
+            path: "metadata/namespace".to_owned(),
+            create: true,
+        };
+        field::each(object, &own, Create::Text, &mut set)?;
+    }
+    let binding = matches!(gvk.kind.as_str(), "RoleBinding" | "ClusterRoleBinding");
+    if binding {
+        set_subjects(object, what.subjects, &mut set)?;
+    }
+    for spec in what.fields {
+        let of_bindings = matches!(spec.gvk.kind.as_str(), "RoleBinding" | "ClusterRoleBinding");
+        let handled = spec.path == "metadata/namespace"
+            || (spec.path == "metadata/name" && !core)
+            || (binding && of_bindings && spec.path == "subjects/namespace");
+        if !handled {
+            field::each(object, spec, Create::Text, &mut set)?;
+        }
+    }
+    Ok(())
 }
 
-/// Adds annotations to objects and their templates.
-pub(crate) fn annotations(resources: &mut [Resource], pairs: &Texts) {
-    for resource in resources {
-        add_texts(resource, "metadata/annotations", true, pairs);
-        for spec in table::TEMPLATE_ANNOTATIONS.iter() {
-            if applies(spec.group, spec.kind, resource) {
-                add_texts(resource, &spec.path, spec.create, pairs);
+fn set_subjects(
+    object: &mut Node,
+    subjects: Subjects,
+    set: &mut dyn FnMut(&mut Node) -> Result<(), String>,
+) -> Result<(), String> {
+    let (key, wanted) = match subjects {
+        Subjects::Nobody => return Ok(()),
+        Subjects::Default => ("name", "default"),
+        Subjects::Accounts => ("kind", "ServiceAccount"),
+    };
+    let list = object.as_map_mut().and_then(|map| map.get_mut("subjects"));
+    let items = match list {
+        None => return Ok(()),
+        Some(list) if list.is_null() => return Ok(()),
+        Some(Node::List(items)) => items,
+        Some(other) => return Err(format!("subjects: a list is expected, not {}", other.shape())),
+    };
+    for subject in items.iter_mut().filter(|subject| subject.spelling_at(&[key]) == wanted) {
+        if let Some(map) = subject.as_map_mut() {
+            set(map.entry("namespace".to_owned()).or_insert_with(|| Node::text("")))?;
+        }
+    }
+    Ok(())
+}
+
+/// What is put before or behind names.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Affix<'a> {
+    Prefix(&'a str),
+    Suffix(&'a str),
+}
+
+/// Kinds whose names never get a prefix or suffix: others depend on the very name.
+fn has_fixed_name(gvk: &Gvk) -> bool {
+    match gvk.kind.as_str() {
+        "CustomResourceDefinition" | "Namespace" => true,
+        "APIService" => gvk.group == "apiregistration.k8s.io",
+        _ => false,
+    }
+}
+
+/// Puts a prefix or a suffix around every name.
+pub(crate) fn affix(resources: &mut [Resource], affix: Affix<'_>, fields: &[FieldSpec]) -> Result<(), String> {
+    for resource in resources.iter_mut() {
+        let gvk = resource.original_id().gvk;
+        if has_fixed_name(&gvk) {
+            continue;
+        }
+        for spec in fields.iter().filter(|spec| gvk.is_selected(&spec.gvk)) {
+            if spec.path == "metadata/name" {
+                let (list, text) = match affix {
+                    Affix::Prefix(text) => (&mut resource.prefixes, text),
+                    Affix::Suffix(text) => (&mut resource.suffixes, text),
+                };
+                if !text.is_empty() {
+                    list.push(text.to_owned());
+                    resource.remember();
+                }
             }
+            field::each(&mut resource.object, spec, Create::Text, &mut |node| {
+                let Some(text) = node.spelling() else {
+                    return Err(format!("{} has no name", node.shape()));
+                };
+                *node = Node::text(match affix {
+                    Affix::Prefix(prefix) => format!("{prefix}{text}"),
+                    Affix::Suffix(suffix) => format!("{text}{suffix}"),
+                });
+                Ok(())
+            })
+            .map_err(|message| format!("object {}: {message}", resource.id()))?;
         }
     }
+    Ok(())
 }
 
-fn add_texts(resource: &mut Resource, path: &str, create: bool, pairs: &Texts) {
-    if pairs.is_empty() {
-        return;
+/// Adds labels or annotations to the fields.
+pub(crate) fn add_texts(resources: &mut [Resource], texts: &Texts, fields: &[FieldSpec]) -> Result<(), String> {
+    if texts.is_empty() {
+        return Ok(());
     }
-    field::at(&mut resource.object, path, create, &mut |value| {
-        if value.is_null() {
-            *value = Value::Object(Map::new());
+    for resource in resources.iter_mut() {
+        for spec in fields {
+            field::each(&mut resource.object, spec, Create::Map, &mut |node| {
+                let shape = node.shape();
+                let Some(map) = node.as_map_mut() else {
+                    return Err(format!("a map is expected, not {shape}"));
+                };
+                for (key, text) in texts {
+                    map.insert(key.clone(), Node::text(text));
+                }
+                Ok(())
+            })
+            .map_err(|message| format!("object {}: {message}", resource.id()))?;
         }
-        if let Value::Object(map) = value {
-            map.extend(pairs.iter().map(|(key, text)| (key.clone(), text.as_str().into())));
-        }
-    });
-}
-
-/// Changes images of all containers, wherever containers are.
-pub(crate) fn images(resources: &mut [Resource], image: &Image) {
-    for resource in resources
-        .iter_mut()
-        .filter(|resource| resource.kind() != "CustomResourceDefinition")
-    {
-        in_containers(&mut resource.object, image);
     }
+    Ok(())
 }
 
-fn in_containers(value: &mut Value, image: &Image) {
-    match value {
-        Value::Object(map) => {
+/// Changes images of all containers, wherever containers are, and in the fields.
+pub(crate) fn images(resources: &mut [Resource], image: &Image, fields: &[FieldSpec]) -> Result<(), String> {
+    // The name of an image is a pattern, as for the real program.
+    let pattern = format!(
+        "^{}(:[a-zA-Z0-9_.{{}}-]*)?(@[a-zA-Z0-9]+([.+_-][a-zA-Z0-9]+)*:[a-zA-Z0-9_.{{}}-]*)?$",
+        image.name
+    );
+    let pattern = Regex::new(&pattern).map_err(|error| format!("name: {error}"))?;
+    let mut change = |node: &mut Node| {
+        let Some(text) = node.spelling() else {
+            return Err(format!("an image is expected, not {}", node.shape()));
+        };
+        if pattern.is_match(text) {
+            *node = Node::text(changed_image(text, image));
+        }
+        Ok(())
+    };
+    for resource in resources.iter_mut() {
+        if resource.kind() == "CustomResourceDefinition" {
+            continue;
+        }
+        in_containers(&mut resource.object, &mut change)
+            .and_then(|()| {
+                fields
+                    .iter()
+                    .try_for_each(|spec| field::each(&mut resource.object, spec, Create::Nothing, &mut change))
+            })
+            .map_err(|message| format!("object {}: {message}", resource.id()))?;
+    }
+    Ok(())
+}
+
+fn in_containers(node: &mut Node, change: &mut dyn FnMut(&mut Node) -> Result<(), String>) -> Result<(), String> {
+    match node {
+        Node::Map(map) => {
             for (key, value) in map {
-                if matches!(key.as_str(), "containers" | "initContainers") {
-                    for container in value.as_array_mut().into_iter().flatten() {
-                        if let Some(Value::String(text)) = container.get_mut("image")
-                            && let Some(changed) = changed_image(text, image)
-                        {
-                            *text = changed;
-                        }
+                in_containers(value, change)?;
+                if let ("containers" | "initContainers", Node::List(items)) = (key.as_str(), value) {
+                    let maps = items.iter_mut().filter_map(Node::as_map_mut);
+                    for image in maps.filter_map(|container| container.get_mut("image")) {
+                        change(image)?;
                     }
                 }
-                in_containers(value, image);
             }
+            Ok(())
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| in_containers(item, image)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        Node::List(items) => items.iter_mut().try_for_each(|item| in_containers(item, change)),
+        Node::Scalar(_) => Ok(()),
     }
 }
 
-/// The new spelling of an image, if it is the one that is meant.
-fn changed_image(text: &str, image: &Image) -> Option<String> {
-    let rest = text
-        .strip_prefix(&image.name)
-        .filter(|rest| rest.is_empty() || rest.starts_with([':', '@']))?;
-    if image.name.is_empty() {
-        return None;
+/// Name, tag and digest of an image.
+fn split_image(text: &str) -> (&str, &str, &str) {
+    // A colon before the first slash belongs to the registry's port.
+    let after = text.find('/').filter(|at| *at > 0).unwrap_or(0);
+    let place = |c: char| text.get(after..).and_then(|rest| rest.find(c)).map(|at| at + after);
+    let cut = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
+    let end = text.len();
+    match (place(':'), place('@')) {
+        (None, None) => (text, "", ""),
+        (Some(colon), Some(at)) if colon < at => (cut(0, colon), cut(colon + 1, at), cut(at + 1, end)),
+        (_, Some(at)) => (cut(0, at), "", cut(at + 1, end)),
+        (Some(colon), None) => (cut(0, colon), cut(colon + 1, end), ""),
     }
-    let (tag, digest) = match rest.split_once('@') {
-        Some((tag, digest)) => (tag, Some(digest)),
-        None => (rest, None),
-    };
-    let tag = tag.strip_prefix(':');
-    if tag.is_some_and(|tag| tag.contains('/')) {
-        // A port of a registry, not a tag.
-        return None;
-    }
-    let name = if image.new_name.is_empty() {
-        &image.name
-    } else {
-        &image.new_name
-    };
-    let new_tag = image.new_tag.as_ref().map(|tag| match tag {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    });
-    let (tag, digest) = match (new_tag.filter(|tag| !tag.is_empty()), image.digest.as_str()) {
-        (None, "") => (tag.map(str::to_owned), digest.map(str::to_owned)),
-        (None, digest) => (None, Some(digest.to_owned())),
-        (Some(tag), "") => (Some(tag), None),
-        (Some(tag), digest) => (Some(tag), Some(digest.to_owned())),
-    };
-    let tag = tag.map(|tag| format!(":{tag}{}", image.tag_suffix)).unwrap_or_default();
-    let digest = digest.map(|digest| format!("@{digest}")).unwrap_or_default();
-    Some(format!("{name}{tag}{digest}"))
 }
 
-/// Sets the number of replicas; whether anything of that name has one.
-pub(crate) fn replicas(resources: &mut [Resource], replica: &Replica) -> bool {
+fn changed_image(text: &str, image: &Image) -> String {
+    let (name, tag, digest) = split_image(text);
+    let name = if image.new_name.is_empty() { name } else { &image.new_name };
+    let suffixed = format!("{tag}{}", image.tag_suffix);
+    let (tag, digest) = match (image.new_tag.as_str(), image.digest.as_str(), image.tag_suffix.as_str()) {
+        ("", "", "") => (tag, digest),
+        ("", "", _) => (suffixed.as_str(), ""),
+        (new, digest, _) => (new, digest),
+    };
+    let mut changed = name.to_owned();
+    if !tag.is_empty() {
+        changed.push_str(&format!(":{tag}"));
+    }
+    if !digest.is_empty() {
+        changed.push_str(&format!("@{digest}"));
+    }
+    changed
+}
+
+/// Sets the number of replicas of what has the name.
+pub(crate) fn replicas(resources: &mut [Resource], replica: &Replica, fields: &[FieldSpec]) -> Result<(), String> {
     let mut found = false;
-    for resource in resources
-        .iter_mut()
-        .filter(|resource| table::REPLICAS.contains(&resource.kind()))
-    {
-        if resource.identities().any(|(name, _)| name == replica.name) {
+    for spec in fields {
+        let is_meant = |resource: &Resource| {
+            let ids = resource.ids();
+            ids.iter().any(|id| id.name == replica.name && id.gvk.is_selected(&spec.gvk))
+        };
+        for resource in resources.iter_mut().filter(|resource| is_meant(resource)) {
             found = true;
-            field::at(&mut resource.object, "spec/replicas", true, &mut |value| {
-                *value = replica.count.into();
-            });
+            field::each(&mut resource.object, spec, Create::Integer, &mut |node| match node {
+                Node::Scalar(_) => {
+                    *node = Node::tagged(replica.count.to_string(), Tag::Int);
+                    Ok(())
+                }
+                Node::List(_) | Node::Map(_) => Err(format!("a number is expected, not {}", node.shape())),
+            })
+            .map_err(|message| format!("object {}: {message}", resource.id()))?;
         }
     }
-    found
+    if found {
+        Ok(())
+    } else {
+        Err(format!("no object with replicas has the name '{}'", replica.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn images_have_names_tags_and_digests() {
+        for (text, expected) in [
+            ("nginx", ("nginx", "", "")),
+            ("nginx:1", ("nginx", "1", "")),
+            ("a:5000/b/c:1@sha256:x", ("a:5000/b/c", "1", "sha256:x")),
+            ("a:5000/b@sha256:x", ("a:5000/b", "", "sha256:x")),
+        ] {
+            assert_eq!(split_image(text), expected, "{text}");
+        }
+    }
 }
