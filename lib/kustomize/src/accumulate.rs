@@ -265,7 +265,8 @@ impl<'a> Level<'a> {
     }
 
     fn config(&self, own: &Kustomization) -> Result<Rc<Config>, Error> {
-        let mut config = Config::defaults();
+        // What files say comes first: a field they give for one kind stands in for a default for all kinds.
+        let mut config = Rc::new(Config::default());
         for (index, path) in own.configurations.iter().enumerate() {
             let failed = |message: String| self.failed(&format!("configurations[{index}]"), message);
             let text = self.loader.text(path).map_err(failed)?;
@@ -278,6 +279,9 @@ impl<'a> Level<'a> {
             let more: Config = serde_json::from_value(value).map_err(|error| failed(format!("{path}: {error}")))?;
             config = config.join(&Rc::new(more)).map_err(failed)?;
         }
+        config = config
+            .join(&Config::defaults())
+            .map_err(|message| self.failed("configurations", message))?;
         for (index, path) in own.crds.iter().enumerate() {
             let failed = |message: String| self.failed(&format!("crds[{index}]"), message);
             let text = self.loader.text(path).map_err(failed)?;

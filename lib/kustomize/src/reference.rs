@@ -37,9 +37,6 @@ pub(crate) fn update(resources: &mut [Resource], references: &[NameReference]) -
             by_name.entry(name).or_default().push(at);
         }
     }
-    if by_name.is_empty() {
-        return Ok(());
-    }
     let first: Vec<Gvk> = resources.iter().map(|resource| resource.original_id().gvk).collect();
     for ((at, resource), gvk) in resources.iter_mut().enumerate().zip(&first) {
         let Some(own) = candidates.get(at) else { continue };
@@ -52,6 +49,8 @@ pub(crate) fn update(resources: &mut [Resource], references: &[NameReference]) -
             by_name: &by_name,
         };
         let now = resource.gvk();
+        // Nothing was ever called anything else.
+        let references = if by_name.is_empty() { &[] } else { references };
         for reference in references {
             let named = reference.gvk();
             for spec in reference.fields.iter().filter(|spec| gvk.is_selected(&spec.gvk)) {
