@@ -30,6 +30,8 @@ pub(crate) enum Command {
     Target(commands::target::Args),
     /// Deploy a bundle deployment to the current cluster, or print what would be deployed
     Deploy(commands::deploy::Args),
+    /// Print what a Helm chart renders to, as `helm template` does
+    Template(Box<commands::template::Args>),
     /// Fetch and scan a repository as told on stdin; started by the manager
     #[command(hide = true)]
     GitWork,

@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         args::Command::Apply(args) => commands::apply::run(*args),
         args::Command::Target(args) => commands::target::run(args),
         args::Command::Deploy(args) => commands::deploy::run(args),
+        args::Command::Template(args) => commands::template::run(*args),
         args::Command::GitWork => commands::git_work::run(),
     }
 }

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use gotemplate::object::{Bytes, Kind};
 use gotemplate::sprig::path;
-use gotemplate::{Failure, GoObject, List, Machine, Map, Signature, Value};
+use gotemplate::{Failure, GoObject, List, Machine, Map, Signature, Value, bytes};
 use regex::Regex;
 
 /// `engine.files`
@@ -24,7 +24,7 @@ impl Files {
     }
 
     fn text(&self, name: &str) -> Option<String> {
-        self.0.get(name).map(|data| String::from_utf8_lossy(data).into_owned())
+        self.0.get(name).map(|data| bytes::text(data))
     }
 
     /// Files by their last path element.

@@ -23,6 +23,7 @@ pub mod capabilities;
 mod data;
 mod files;
 mod function;
+mod method;
 pub mod render;
 mod toml;
 

@@ -13,7 +13,7 @@ use crate::capabilities::Capabilities;
 use crate::chart::Chart;
 use crate::files::Files;
 use crate::values::{self, Values};
-use crate::{data, dependency, function, schema};
+use crate::{data, dependency, function, method, schema};
 
 /// Why nothing was rendered.
 #[derive(Debug, thiserror::Error)]
@@ -154,7 +154,8 @@ pub(crate) fn run(
 
     let engine = Engine::new()
         .missing_key(MissingKey::Zero)
-        .functions(function::functions(lookup));
+        .functions(function::functions(lookup))
+        .methods(method::VALUES, method::values());
     let printed = engine.run(|machine| {
         machine.name_set(SET);
         Ok(Job {
@@ -328,6 +329,8 @@ fn failed(source: gotemplate::Error, path: &str) -> Error {
 fn message(error: &gotemplate::Error, path: &str) -> String {
     match error {
         gotemplate::Error::Parse { name, line, message } => {
+            // Helm keeps what stands behind the last colon.
+            let message = message.rsplit(": ").next().unwrap_or(message);
             format!("parse error at ({name}:{line}): {message}")
         }
         gotemplate::Error::Execute { .. } => laid_out(error).unwrap_or_else(|| error.to_string()),

@@ -7,3 +7,4 @@ pub(crate) mod deploy;
 pub(crate) mod git_work;
 pub(crate) mod serve;
 pub(crate) mod target;
+pub(crate) mod template;
