@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use crate::bytes;
 use crate::compare;
 use crate::failure::Failure;
 use crate::function::{Functions, Native};
@@ -44,7 +45,15 @@ fn text_of(machine: &mut Machine<'_>, args: &[Value]) -> Result<String, Failure>
     if let [Value::Str(text)] = args {
         return Ok(text.to_string());
     }
-    print::sprint(args, machine.text_limit())
+    let shown = |value: &Value| {
+        if value.is_nil() {
+            Value::str("<no value>")
+        } else {
+            value.clone()
+        }
+    };
+    let args: Vec<Value> = args.iter().map(shown).collect();
+    print::sprint(&args, machine.text_limit())
 }
 
 /// Escapes what HTML gives a meaning to.
@@ -97,8 +106,9 @@ pub(crate) fn query_escape(text: &str) -> String {
 
 fn len(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
     let count = match args.first() {
-        None | Some(Value::Missing | Value::Nil) => return Err("len of nil pointer".into()),
-        Some(Value::Str(text)) => text.len(),
+        None | Some(Value::Nil) => return Err("reflect: call of reflect.Value.Type on zero Value".into()),
+        Some(Value::Missing) => return Err("len of nil pointer".into()),
+        Some(Value::Str(text)) => bytes::len(text),
         Some(Value::List(list)) => list.len(),
         Some(Value::Map(map)) => map.len(),
         Some(Value::Object(object)) if matches!(object.kind(), Kind::Map | Kind::Slice) => object.entries().len(),
@@ -137,8 +147,9 @@ fn index(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
         current = match &current {
             Value::Missing | Value::Nil => return Err("index of nil pointer".into()),
             Value::Str(text) => {
+                let text = bytes::of(text);
                 let at = position(step, text.len(), "index")?;
-                let byte = text.as_bytes().get(at).ok_or_else(|| out_of_range(step))?;
+                let byte = text.get(at).ok_or_else(|| out_of_range(step))?;
                 Value::Sized(Width::Byte, i64::from(*byte))
             }
             Value::List(list) => {
@@ -200,7 +211,7 @@ fn slice(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
     }
     let size = match item {
         Value::Str(_) if indexes.len() == 3 => return Err("cannot 3-index slice a string".into()),
-        Value::Str(text) => text.len(),
+        Value::Str(text) => bytes::len(text),
         Value::List(list) => list.len(),
         other => return Err(Failure::new(format!("can't slice item of type {}", other.type_name()))),
     };
@@ -217,8 +228,8 @@ fn slice(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
     }
     Ok(match item {
         Value::Str(text) => {
-            let bytes = text.as_bytes().get(from..to).unwrap_or_default();
-            String::from_utf8_lossy(bytes).into_owned().into()
+            let bytes = bytes::of(text);
+            bytes::text(bytes.get(from..to).unwrap_or_default()).into()
         }
         Value::List(list) => {
             let items = list.to_vec().get(from..to).unwrap_or_default().to_vec();

@@ -23,6 +23,11 @@ fn stood_for(sequence: &[u8]) -> Option<u8> {
     }
 }
 
+/// The byte that `character` stands for, if it is a stand-in.
+pub(crate) fn stood_in(character: char) -> Option<u8> {
+    stood_for(character.encode_utf8(&mut [0; 4]).as_bytes())
+}
+
 fn push(out: &mut String, byte: u8) {
     out.extend(char::from_u32(0x0010_ff00 | u32::from(byte)));
 }

@@ -94,21 +94,21 @@ fn equals(left: &Value, right: &Value) -> Result<bool, Failure> {
             if left.is_nil() || right.is_nil() {
                 return Ok(left.is_nil() == right.is_nil());
             }
-            // Go formats the value with `%s`, which shows in the numbers.
-            let shown = |value: &Value| print::sprintf("%s", std::slice::from_ref(value), 10_000).unwrap_or_default();
-            if left.type_name() != right.type_name() {
+            // Go formats the values with `%s`, which shows in the numbers, and one with `%v`.
+            let shown = |value: &Value| print::sprintf("%s", std::slice::from_ref(value), 100_000).unwrap_or_default();
+            if left.kind_name() != right.kind_name() {
                 return Err(Failure::new(format!(
                     "non-comparable types {}: {}, {}: {}",
                     shown(left),
                     left.type_name(),
                     right.type_name(),
-                    shown(right)
+                    print::shown(right)
                 )));
             }
             Err(Failure::new(format!(
                 "non-comparable type {}: {}",
-                shown(left),
-                left.type_name()
+                shown(right),
+                right.type_name()
             )))
         }
     }

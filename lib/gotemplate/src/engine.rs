@@ -21,6 +21,7 @@ pub struct Engine<'a> {
     delims: Delims,
     missing: MissingKey,
     functions: Functions<'a>,
+    methods: Vec<(&'static str, Functions<'a>)>,
     limits: Limits,
 }
 
@@ -37,6 +38,7 @@ impl<'a> Engine<'a> {
             delims: Delims::default(),
             missing: MissingKey::Default,
             functions: builtin::functions(),
+            methods: Vec::new(),
             limits: Limits::default(),
         }
     }
@@ -68,6 +70,13 @@ impl<'a> Engine<'a> {
     #[must_use]
     pub fn functions(mut self, functions: Functions<'a>) -> Self {
         self.functions = self.functions.and(functions);
+        self
+    }
+
+    /// Gives maps of a named type methods: functions whose first argument is the map, which their signatures leave out.
+    #[must_use]
+    pub fn methods(mut self, type_name: &'static str, methods: Functions<'a>) -> Self {
+        self.methods.push((type_name, methods));
         self
     }
 
@@ -105,6 +114,7 @@ impl<'a> Engine<'a> {
             budget::without_leaks(|| {
                 let functions = Rc::new(self.functions.clone());
                 let mut machine = Machine::new(functions, self.missing, self.delims.clone(), self.limits);
+                machine.methods = Rc::new(self.methods.clone());
                 work(&mut machine)
             })
         };

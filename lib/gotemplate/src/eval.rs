@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::ast::{Command, Expr, ExprKind, Pipe};
 use crate::error::Error;
 use crate::failure::Failure;
-use crate::function::{Body, Param, Signature};
+use crate::function::{Body, Function, Param, Signature};
 use crate::machine::{At, Machine, MissingKey, Slot};
 use crate::object::Kind;
 use crate::quote;
@@ -23,7 +23,7 @@ struct Callee<'c> {
     signature: &'c Signature,
 }
 
-impl Machine<'_> {
+impl<'a> Machine<'a> {
     pub(crate) fn pipeline(&mut self, dot: &Slot, pipe: &Rc<Pipe>) -> Step<Value> {
         self.enter()?;
         self.stand(At::Pipe(Rc::clone(pipe)));
@@ -189,6 +189,21 @@ impl Machine<'_> {
                 }
             }
             Value::Map(map) => {
+                if let MapType::Named(type_name) = map.kind()
+                    && let Some(method) = self.method(type_name, name)
+                {
+                    let callee = Callee {
+                        name,
+                        at: At::Expr(Rc::clone(expr)),
+                        signature: &method.signature,
+                    };
+                    let mut args = self.arguments(dot, &callee, args, last)?;
+                    args.insert(0, receiver.value.clone());
+                    let before = self.standing();
+                    self.stand(callee.at);
+                    let result = self.run(&method.body, &args);
+                    return self.finish(name, result, before).map(Slot::from);
+                }
                 if has_arguments {
                     return Err(self.fail(format!("{name} is not a method but has arguments")));
                 }
@@ -260,12 +275,22 @@ impl Machine<'_> {
             let message = format!("non-function {shown} of type {}", other.type_name());
             return Err(self.call_failed(name, Failure::new(message)));
         }
-        let result = match &function.body {
-            Body::Native(native) => native(self, &values),
-            Body::Closure(closure) => closure(self, &values),
-        };
+        let result = self.run(&function.body, &values);
         self.stand(at);
         self.finish(name, result, before)
+    }
+
+    fn run(&mut self, body: &Body<'a>, args: &[Value]) -> Result<Value, Failure> {
+        match body {
+            Body::Native(native) => native(self, args),
+            Body::Closure(closure) => closure(self, args),
+        }
+    }
+
+    /// The method of a named map type.
+    fn method(&self, type_name: &str, name: &str) -> Option<Function<'a>> {
+        let (_, methods) = self.methods.iter().find(|(known, _)| *known == type_name)?;
+        methods.at(methods.find(name)?.0).cloned()
     }
 
     /// The machine stands at the call only if that failed; else where its last argument left it.

@@ -397,7 +397,12 @@ impl<'t> Lexer<'t, '_> {
     }
 
     fn number(&mut self, rest: &str) -> Step<()> {
-        let len = number_len(rest);
+        let mut len = number_len(rest);
+        if rest[len..].starts_with(['+', '-']) {
+            // The start of a complex number, which no function takes.
+            len += number_len(&rest[len..]);
+            return Err(format!("bad number syntax: {}", crate::quote::quote(&rest[..len])));
+        }
         if rest[len..].chars().next().is_some_and(is_word) {
             let shown = &rest[..len + rest[len..].chars().next().map_or(0, char::len_utf8)];
             return Err(format!("bad number syntax: {}", crate::quote::quote(shown)));

@@ -6,12 +6,16 @@ use crate::quote;
 /// Reads a number or character literal.
 pub(crate) fn number(text: &str) -> Result<Number, String> {
     if text.starts_with('\'') {
-        let value = quote::unquote(text).and_then(|inner| {
-            let mut chars = inner.chars();
-            chars.next().filter(|_| chars.next().is_none())
-        });
-        let code = value.map(|character| i64::from(u32::from(character)));
+        let Some(inner) = quote::unquote(text).filter(|inner| !inner.is_empty()) else {
+            return Err("invalid syntax".into());
+        };
+        let mut chars = inner.chars();
+        let code = chars.next().filter(|_| chars.next().is_none());
         let code = code.ok_or_else(|| format!("malformed character constant: {text}"))?;
+        let code = match crate::bytes::stood_in(code) {
+            Some(byte) => i64::from(byte),
+            None => i64::from(u32::from(code)),
+        };
         return Ok(Number {
             int: Some(code),
             float: Some(code as f64),
@@ -23,17 +27,20 @@ pub(crate) fn number(text: &str) -> Result<Number, String> {
         .trim_start_matches(['+', '-'])
         .to_ascii_lowercase()
         .starts_with("0x");
-    let written_float = !hex && text.contains(['.', 'e', 'E']);
+    let exponents: &[char] = if hex { &['.', 'p', 'P'] } else { &['.', 'e', 'E'] };
+    let written_float = text.contains(exponents);
     let float = match int {
         Some(int) => Some(int as f64),
-        None => text
-            .replace('_', "")
-            .parse::<f64>()
-            .ok()
-            .filter(|float| float.is_finite()),
-    };
+        None if hex => hex_float(text),
+        None => text.replace('_', "").parse::<f64>().ok(),
+    }
+    .filter(|float| float.is_finite());
     if int.is_none() && float.is_none() {
         return Err(format!("bad number syntax: {}", quote::quote(text)));
+    }
+    // An integer beyond 64 bits is found out where an `int` is wanted; one beyond even the unsigned is none.
+    if int.is_none() && !written_float && (text.starts_with('-') || unsigned(text).is_none()) {
+        return Err(format!("integer overflow: {}", quote::quote(text)));
     }
     // A float that is integral can stand where an integer is wanted.
     let int = int.or_else(|| {
@@ -41,14 +48,30 @@ pub(crate) fn number(text: &str) -> Result<Number, String> {
             .filter(|float| written_float && float.fract() == 0.0 && float.abs() < 9e18)
             .map(|float| float as i64)
     });
-    if int.is_none() && !written_float {
-        return Err(quote::quote(text));
-    }
     Ok(Number {
         int,
         float,
         written_float,
     })
+}
+
+/// `0x1.8p3`
+fn hex_float(text: &str) -> Option<f64> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let digits = digits.replace('_', "").to_ascii_lowercase();
+    let (mantissa, exponent) = digits.strip_prefix("0x")?.split_once('p')?;
+    let mut exponent: i32 = exponent.parse().ok()?;
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let mut value = 0f64;
+    for digit in whole.chars().chain(fraction.chars()) {
+        value = value * 16.0 + f64::from(digit.to_digit(16)?);
+    }
+    exponent = exponent.checked_sub(4 * i32::try_from(fraction.len()).ok()?)?;
+    let value = value * 2f64.powi(exponent.clamp(-2000, 2000));
+    Some(if negative { -value } else { value })
 }
 
 /// An integer literal with Go's prefixes and underscores.
@@ -72,4 +95,15 @@ pub(crate) fn integer(text: &str) -> Option<i64> {
     }
     let value = i128::from_str_radix(&digits, radix).ok()? * sign;
     i64::try_from(value).ok()
+}
+
+/// An integer literal that only fits without a sign.
+fn unsigned(text: &str) -> Option<u64> {
+    let digits = text.trim_start_matches('+').replace('_', "").to_ascii_lowercase();
+    match digits.split_at_checked(2) {
+        Some(("0x", hex)) => u64::from_str_radix(hex, 16).ok(),
+        Some(("0b", binary)) => u64::from_str_radix(binary, 2).ok(),
+        Some(("0o", octal)) => u64::from_str_radix(octal, 8).ok(),
+        _ => digits.parse().ok(),
+    }
 }

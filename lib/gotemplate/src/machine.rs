@@ -15,7 +15,7 @@ use crate::lex::Delims;
 use crate::object::Kind;
 use crate::parse::{self, Rules};
 use crate::template::Templates;
-use crate::value::Value;
+use crate::value::{Element, MapType, Value};
 use crate::{print, quote};
 
 /// What a missing map key is.
@@ -66,9 +66,14 @@ impl From<Value> for Slot {
     }
 }
 
+/// Key and value of each turn of a loop.
+type Turns = Box<dyn Iterator<Item = (Value, Slot)>>;
+
 /// One execution.
 pub struct Machine<'a> {
     pub(crate) functions: Rc<Functions<'a>>,
+    /// Methods of named map types.
+    pub(crate) methods: Rc<Vec<(&'static str, Functions<'a>)>>,
     pub(crate) missing: MissingKey,
     pub(crate) budget: Budget,
     delims: Delims,
@@ -88,6 +93,7 @@ impl<'a> Machine<'a> {
     pub(crate) fn new(functions: Rc<Functions<'a>>, missing: MissingKey, delims: Delims, limits: Limits) -> Self {
         Self {
             functions,
+            methods: Rc::default(),
             missing,
             budget: Budget::new(limits),
             delims,
@@ -462,9 +468,9 @@ impl<'a> Machine<'a> {
     }
 
     fn turns(&mut self, value: &Value, branch: &Branch, scope: usize, turns: &mut usize) -> Result<(), Stop> {
-        let entries: Box<dyn Iterator<Item = (Value, Slot)>> = match value {
+        let entries: Turns = match value {
             Value::List(list) => {
-                let boxed = list.element() == crate::value::Element::Any;
+                let boxed = list.element() == Element::Any;
                 let list = list.clone();
                 let count = list.len();
                 Box::new((0..count).map_while(move |index| {
@@ -472,13 +478,27 @@ impl<'a> Machine<'a> {
                     Some((Value::Int(i64::try_from(index).ok()?), Slot { value, boxed }))
                 }))
             }
-            Value::Map(map) => Box::new(
-                map.to_vec()
-                    .into_iter()
-                    .map(|(key, value)| (Value::Str(key), Slot { value, boxed: true })),
-            ),
-            Value::Int(count) => Box::new((0..*count).map(|index| (Value::Int(index), Value::Int(index).into()))),
-            Value::Int64(count) => Box::new((0..*count).map(|index| (Value::Int64(index), Value::Int64(index).into()))),
+            Value::Map(map) => {
+                let boxed = map.kind() != MapType::Str;
+                Box::new(
+                    map.to_vec()
+                        .into_iter()
+                        .map(move |(key, value)| (Value::Str(key), Slot { value, boxed })),
+                )
+            }
+            Value::Int(_) | Value::Int64(_) | Value::Sized(..) | Value::Uint(_) if branch.pipe.declared.len() > 1 => {
+                let shown = print::shown(value);
+                return Err(self
+                    .fail(format!("can't use {shown} to iterate over more than one variable"))
+                    .into());
+            }
+            Value::Int(count) => counted(0..*count, Value::Int),
+            Value::Int64(count) => counted(0..*count, Value::Int64),
+            Value::Uint(count) => counted(0..*count, Value::Uint),
+            Value::Sized(width, count) => {
+                let width = *width;
+                counted(0..*count, move |index| Value::Sized(width, index))
+            }
             Value::Object(object) if matches!(object.kind(), Kind::Map | Kind::Slice) => {
                 Box::new(object.entries().into_iter().map(|(key, value)| (key, value.into())))
             }
@@ -488,7 +508,6 @@ impl<'a> Machine<'a> {
                 return Err(self.fail(format!("range can't iterate over {shown}")).into());
             }
         };
-        let lone_index = matches!(value, Value::Int(_) | Value::Int64(_));
         for (key, slot) in entries {
             *turns += 1;
             self.charge(1)?;
@@ -500,8 +519,6 @@ impl<'a> Machine<'a> {
                     self.assign(&branch.pipe.declared[0], key.into());
                     self.assign(&branch.pipe.declared[1], slot.clone());
                 }
-            } else if names == 2 && lone_index {
-                return Err(self.fail("can't use 2 variables to range over an integer").into());
             } else {
                 if names >= 1
                     && let Some(last) = self.variables.get_mut(scope - 1)
@@ -524,4 +541,16 @@ impl<'a> Machine<'a> {
         }
         Ok(())
     }
+}
+
+/// The turns of a loop over a number.
+fn counted<T>(numbers: std::ops::Range<T>, value: impl Fn(T) -> Value + 'static) -> Turns
+where
+    T: 'static,
+    std::ops::Range<T>: Iterator<Item = T>,
+{
+    Box::new(numbers.map(move |index| {
+        let value = value(index);
+        (value.clone(), value.into())
+    }))
 }

@@ -61,6 +61,74 @@ pub(crate) fn fixed(number: f64, precision: usize) -> String {
     special(number).unwrap_or_else(|| format!("{number:.precision$}"))
 }
 
+/// The mantissa as an integer and the power of two it is multiplied with.
+fn parts(number: f64) -> (u64, i32) {
+    let bits = number.to_bits();
+    let exponent = i32::try_from((bits >> 52) & 0x7ff).unwrap_or(0);
+    let fraction = bits & ((1 << 52) - 1);
+    if exponent == 0 {
+        (fraction, -1074)
+    } else {
+        (fraction | 1 << 52, exponent - 1075)
+    }
+}
+
+fn sign(number: f64) -> &'static str {
+    if number.is_sign_negative() { "-" } else { "" }
+}
+
+/// `%b`: mantissa and power of two.
+pub(crate) fn binary(number: f64) -> String {
+    special(number).unwrap_or_else(|| {
+        let (mantissa, exponent) = parts(number);
+        format!("{}{mantissa}p{exponent:+}", sign(number))
+    })
+}
+
+/// `%x`: the mantissa in hexadecimal, normalised to begin with 1.
+pub(crate) fn hexadecimal(number: f64, precision: Option<usize>) -> String {
+    if let Some(special) = special(number) {
+        return special;
+    }
+    let (mut mantissa, mut exponent) = parts(number);
+    exponent += 52;
+    if mantissa == 0 {
+        exponent = 0;
+    }
+    while mantissa != 0 && mantissa < 1 << 52 {
+        mantissa <<= 1;
+        exponent -= 1;
+    }
+    // Thirteen digits follow the point.
+    if let Some(precision) = precision.filter(|precision| *precision < 13) {
+        let dropped = 4 * (13 - precision);
+        let half = 1u64 << (dropped - 1);
+        let rest = mantissa & ((1 << dropped) - 1);
+        mantissa >>= dropped;
+        if rest > half || (rest == half && mantissa & 1 == 1) {
+            mantissa += 1;
+        }
+        mantissa <<= dropped;
+        if mantissa >= 1 << 53 {
+            mantissa >>= 1;
+            exponent += 1;
+        }
+    }
+    let digits = format!("{:013x}", mantissa & ((1 << 52) - 1));
+    let digits = match precision {
+        None => digits.trim_end_matches('0').to_owned(),
+        Some(precision) => format!("{digits:0<precision$}")[..precision].to_owned(),
+    };
+    let point = if digits.is_empty() { "" } else { "." };
+    let power = if exponent < 0 { '-' } else { '+' };
+    format!(
+        "{}0x{}{point}{digits}p{power}{:02}",
+        sign(number),
+        mantissa >> 52,
+        exponent.abs()
+    )
+}
+
 fn special(number: f64) -> Option<String> {
     if number.is_nan() {
         return Some("NaN".into());

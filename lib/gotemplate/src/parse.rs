@@ -322,10 +322,6 @@ impl<'t> Parser<'t, '_> {
                     Node::With(inner)
                 }]);
             } else {
-                if self.after_else() {
-                    self.take_word();
-                    return self.unexpected(&next, "else");
-                }
                 let (body, stop) = self.list()?;
                 if matches!(stop, Stop::Else) {
                     return Err("expected end; found {{else}}".into());

@@ -22,7 +22,11 @@ pub(crate) fn quote_with(text: &str, mark: char, ascii: bool) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push(mark);
     for character in text.chars() {
-        push_escaped(&mut out, character, mark, ascii);
+        if let Some(byte) = crate::bytes::stood_in(character) {
+            out.push_str(&format!("\\x{byte:02x}"));
+        } else {
+            push_escaped(&mut out, character, mark, ascii);
+        }
     }
     out.push(mark);
     out
@@ -106,7 +110,7 @@ pub(crate) fn unquote(literal: &str) -> Option<String> {
         };
         bytes.push(simple);
     }
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+    Some(crate::bytes::text(&bytes))
 }
 
 fn number(chars: &mut std::str::Chars<'_>, count: usize, radix: u32) -> Option<u32> {

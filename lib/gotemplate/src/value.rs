@@ -52,6 +52,51 @@ pub enum Width {
     Rune,
     /// `time.Duration`
     Duration,
+    /// `time.Month`
+    Month,
+    /// `time.Weekday`
+    Weekday,
+}
+
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+
+const WEEKDAYS: [&str; 7] = [
+    "Sunday",
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+];
+
+impl Width {
+    /// What the type's `String` method makes of a value, where it has one.
+    pub(crate) fn text(self, value: i64) -> Option<String> {
+        let named = |names: &[&str], place: i64| {
+            let name = usize::try_from(place).ok().and_then(|place| names.get(place))?;
+            Some((*name).to_owned())
+        };
+        match self {
+            Self::Byte | Self::Rune => None,
+            Self::Duration => Some(crate::number::duration(value)),
+            Self::Month => named(&MONTHS, value - 1),
+            Self::Weekday => named(&WEEKDAYS, value),
+        }
+    }
 }
 
 /// What a slice holds, which shows in `%T` and in which functions accept it.
@@ -292,6 +337,8 @@ impl Value {
             Self::Sized(Width::Byte, _) => "uint8".into(),
             Self::Sized(Width::Rune, _) => "int32".into(),
             Self::Sized(Width::Duration, _) => "time.Duration".into(),
+            Self::Sized(Width::Month, _) => "time.Month".into(),
+            Self::Sized(Width::Weekday, _) => "time.Weekday".into(),
             Self::Uint(_) => "uint64".into(),
             Self::Float(_) => "float64".into(),
             Self::Str(_) => "string".into(),
@@ -306,7 +353,7 @@ impl Value {
         match self {
             Self::Missing | Self::Nil => "invalid",
             Self::Bool(_) => "bool",
-            Self::Int(_) => "int",
+            Self::Int(_) | Self::Sized(Width::Month | Width::Weekday, _) => "int",
             Self::Int64(_) | Self::Sized(Width::Duration, _) => "int64",
             Self::Sized(Width::Byte, _) => "uint8",
             Self::Sized(Width::Rune, _) => "int32",

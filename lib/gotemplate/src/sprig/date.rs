@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
 use super::number::to_duration;
-use super::{any, string};
+use super::{any, int, string};
 use crate::failure::Failure;
 use crate::function::{Native, Signature};
 use crate::machine::Machine;
@@ -136,9 +136,14 @@ impl GoObject for TimeObject {
     fn method(&self, name: &str) -> Option<Signature> {
         match name {
             "Format" => Some(Signature::short("s")),
-            "Unix" | "UnixNano" | "UnixMilli" | "Year" | "Day" | "Hour" | "Minute" | "Second" | "YearDay" | "UTC"
-            | "Local" | "String" => Some(Signature::default()),
-            "Add" | "Sub" => Some(Signature::short("a")),
+            "Unix" | "UnixNano" | "UnixMicro" | "UnixMilli" | "Year" | "Month" | "Day" | "Weekday" | "Hour"
+            | "Minute" | "Second" | "Nanosecond" | "YearDay" | "UTC" | "Local" | "String" | "IsZero" => {
+                Some(Signature::default())
+            }
+            "Add" | "Sub" | "Equal" | "Before" | "After" | "Compare" | "Truncate" | "Round" => {
+                Some(Signature::short("a"))
+            }
+            "AddDate" => Some(Signature::short("iii")),
             _ => None,
         }
     }
@@ -153,6 +158,39 @@ impl GoObject for TimeObject {
             "UnixNano" => Ok(Value::Int64(
                 i64::try_from(time.timestamp().as_nanosecond()).unwrap_or(0),
             )),
+            "UnixMicro" => Ok(Value::Int64(time.timestamp().as_microsecond())),
+            "Nanosecond" => Ok(Value::Int(i64::from(time.subsec_nanosecond()))),
+            "Month" => Ok(Value::Sized(Width::Month, i64::from(time.month()))),
+            "Weekday" => Ok(Value::Sized(
+                Width::Weekday,
+                i64::from(time.weekday().to_sunday_zero_offset()),
+            )),
+            "IsZero" => Ok((time.timestamp() == zero()).into()),
+            "Equal" => Ok((time.timestamp() == self::time(any(args, 0)).timestamp()).into()),
+            "Before" => Ok((time.timestamp() < self::time(any(args, 0)).timestamp()).into()),
+            "After" => Ok((time.timestamp() > self::time(any(args, 0)).timestamp()).into()),
+            "Compare" => {
+                let order = time.timestamp().cmp(&self::time(any(args, 0)).timestamp());
+                Ok(Value::Int(order as i64))
+            }
+            "Truncate" | "Round" => {
+                let unit = i128::from(to_duration(any(args, 0)));
+                if unit <= 0 {
+                    return Ok(object(time.clone()));
+                }
+                // Counted from the year 1, as Go counts.
+                let since = time.timestamp().as_nanosecond() - zero().as_nanosecond();
+                let mut over = since.rem_euclid(unit);
+                if name == "Round" && over * 2 >= unit {
+                    over -= unit;
+                }
+                let moved = Timestamp::from_nanosecond(time.timestamp().as_nanosecond() - over)
+                    .map_err(|error| Failure::new(error.to_string()))?;
+                Ok(object(moved.to_zoned(time.time_zone().clone())))
+            }
+            "AddDate" => added(time, int(args, 0), int(args, 1), int(args, 2))
+                .map(object)
+                .ok_or_else(|| Failure::new("the date is out of range")),
             "Year" => small(time.year()),
             "Day" => small(i16::from(time.day())),
             "Hour" => small(i16::from(time.hour())),
@@ -183,6 +221,21 @@ impl GoObject for TimeObject {
     fn json(&self) -> Option<Value> {
         Some(format(&self.0, "2006-01-02T15:04:05.999999999Z07:00").into())
     }
+}
+
+/// Adds years, months and days; a day that the month lacks runs over into the next one.
+fn added(time: &Zoned, years: i64, months: i64, days: i64) -> Option<Zoned> {
+    let month = i64::from(time.month()) - 1 + months;
+    let year = i64::from(time.year()) + years + month.div_euclid(12);
+    let first = jiff::civil::Date::new(
+        i16::try_from(year).ok()?,
+        i8::try_from(month.rem_euclid(12) + 1).ok()?,
+        1,
+    )
+    .ok()?;
+    let span = jiff::Span::new().try_days(i64::from(time.day()) - 1 + days).ok()?;
+    let date = first.checked_add(span).ok()?;
+    date.to_datetime(time.time()).to_zoned(time.time_zone().clone()).ok()
 }
 
 const MONTHS: [&str; 12] = [

@@ -99,6 +99,9 @@ pub(super) fn deep_equal(
 }
 
 fn deep_copy_of(machine: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
+    if any(args, 0).is_nil() {
+        return Err("reflect: call of reflect.Value.Type on zero Value".into());
+    }
     deep_copy(machine, any(args, 0), 0)
 }
 

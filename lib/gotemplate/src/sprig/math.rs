@@ -1,5 +1,6 @@
 //! Arithmetic: on int64, and on float64 with the suffix `f`.
 
+use super::decimal::Decimal;
 use super::number::{to_duration, to_float, to_int64};
 use super::text::steps;
 use super::{any, int, rest};
@@ -30,20 +31,15 @@ pub(super) const TABLE: &[(&str, &str, Native)] = &[
     ("mod", "aa", |_, args| divided(args, i64::checked_rem)),
     ("add1f", "a", |_, args| Ok(Value::Float(to_float(any(args, 0)) + 1.0))),
     ("addf", "a*", |_, args| {
-        Ok(Value::Float(decimal(args.iter(), Some(0.0), |sum, next| sum + next)))
+        folded(args, Some(0.0), |sum, next| Some(sum.plus(next)))
     }),
     ("subf", "aa*", |_, args| {
-        Ok(Value::Float(decimal(args.iter(), None, |sum, next| sum - next)))
+        folded(args, None, |sum, next| Some(sum.minus(next)))
     }),
     ("mulf", "aa*", |_, args| {
-        Ok(Value::Float(decimal(args.iter(), None, |sum, next| sum * next)))
+        folded(args, None, |sum, next| Some(sum.times(next)))
     }),
-    ("divf", "aa*", |_, args| {
-        if rest(args, 1).iter().any(|value| to_float(value) == 0.0) {
-            return Err("decimal division by 0".into());
-        }
-        Ok(Value::Float(decimal(args.iter(), None, |sum, next| sum / next)))
-    }),
+    ("divf", "aa*", |_, args| folded(args, None, Decimal::over)),
     ("max", "aa*", |_, args| {
         Ok(Value::Int64(args.iter().map(to_int64).max().unwrap_or(0)))
     }),
@@ -94,19 +90,26 @@ fn divided(args: &[Value], operation: fn(i64, i64) -> Option<i64>) -> Result<Val
     Ok(Value::Int64(operation(left, right).unwrap_or(left)))
 }
 
-/// Folds floats, then drops the binary noise beyond fifteen digits: sprig computes in decimal.
-fn decimal<'v>(values: impl Iterator<Item = &'v Value>, start: Option<f64>, step: fn(f64, f64) -> f64) -> f64 {
-    let result = values
-        .map(to_float)
-        .fold(start, |sum, next| Some(sum.map_or(next, |sum| step(sum, next))));
-    let result = result.unwrap_or(0.0);
-    format!("{result:.14e}").parse().map_or(result, |rounded: f64| {
-        if (rounded - result).abs() <= result.abs() * 4.0 * f64::EPSILON {
-            rounded
-        } else {
-            result
-        }
-    })
+fn folded(
+    args: &[Value],
+    start: Option<f64>,
+    step: fn(&Decimal, &Decimal) -> Option<Decimal>,
+) -> Result<Value, Failure> {
+    let mut result = start.and_then(Decimal::from_float);
+    for arg in args {
+        let number = to_float(arg);
+        let Some(next) = Decimal::from_float(number) else {
+            return Err(Failure::new(format!(
+                "Cannot create a Decimal from {}",
+                crate::number::general(number, None)
+            )));
+        };
+        result = Some(match &result {
+            None => next,
+            Some(sum) => step(sum, &next).ok_or("decimal division by 0")?,
+        });
+    }
+    Ok(Value::Float(result.map_or(0.0, |result| result.to_float())))
 }
 
 fn round(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {

@@ -5,6 +5,7 @@
 
 mod crypto;
 mod date;
+mod decimal;
 mod default;
 mod dict;
 mod encode;
