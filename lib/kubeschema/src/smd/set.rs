@@ -98,6 +98,13 @@ impl Set {
             .filter(|below| !below.is_empty())
     }
 
+    /// The first level: each element, whether it is in the set itself, and what is below it.
+    pub fn elements(&self) -> impl Iterator<Item = (&str, bool, &Set)> {
+        self.nodes
+            .iter()
+            .map(|(element, node)| (element.as_str(), node.member, &node.below))
+    }
+
     /// Whether there are no paths.
     pub fn is_empty(&self) -> bool {
         self.nodes.values().all(Node::is_empty)
