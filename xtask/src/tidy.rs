@@ -47,6 +47,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "apiserver",
             "goyaml",
             "helm",
+            "kustomize",
             "fleet-api",
             "fleet-source",
             "fleet-plan",

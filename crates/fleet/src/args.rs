@@ -32,6 +32,8 @@ pub(crate) enum Command {
     Deploy(commands::deploy::Args),
     /// Print what a Helm chart renders to, as `helm template` does
     Template(Box<commands::template::Args>),
+    /// Print what a kustomization makes, as `kubectl kustomize` does
+    Build(commands::build::Args),
     /// Fetch and scan a repository as told on stdin; started by the manager
     #[command(hide = true)]
     GitWork,

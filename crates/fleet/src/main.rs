@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         args::Command::Target(args) => commands::target::run(args),
         args::Command::Deploy(args) => commands::deploy::run(args),
         args::Command::Template(args) => commands::template::run(*args),
+        args::Command::Build(args) => commands::build::run(&args),
         args::Command::GitWork => commands::git_work::run(),
     }
 }

@@ -3,13 +3,10 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use kustomize::{Disk, Order};
+use kustomize::Order;
 
 fn run(dir: &str) -> Result<String, String> {
-    let full = Path::new(dir).canonicalize().map_err(|error| format!("{dir}: {error}"))?;
-    let disk = Disk::new(Path::new("/")).map_err(|error| error.to_string())?;
-    let path = full.to_str().ok_or("the path is no text")?.trim_start_matches('/');
-    let objects = kustomize::build_in_order(&disk, path, Order::Legacy).map_err(|error| error.to_string())?;
+    let objects = kustomize::build_directory(Path::new(dir), Order::Legacy).map_err(|error| error.to_string())?;
     kustomize::to_yaml(&objects).map_err(|error| error.to_string())
 }
 

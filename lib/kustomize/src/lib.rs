@@ -38,6 +38,8 @@ mod transform;
 mod value;
 mod variable;
 
+use std::path::Path;
+
 use serde_json::Value;
 
 pub use crate::error::Error;
@@ -70,6 +72,24 @@ pub fn build(files: &dyn Files, dir: &str) -> Result<Vec<Value>, Error> {
 /// As [`build`].
 pub fn build_in_order(files: &dyn Files, dir: &str, order: Order) -> Result<Vec<Value>, Error> {
     finish::build(files, dir, order)
+}
+
+/// Builds the kustomization in a directory of this machine; its bases may lie anywhere. Files of errors are absolute.
+///
+/// # Errors
+/// As [`build`].
+pub fn build_directory(dir: &Path, order: Order) -> Result<Vec<Value>, Error> {
+    let shown = dir.display().to_string();
+    let failed = |error: std::io::Error| Error::file(&shown, error.to_string());
+    let disk = Disk::new(Path::new("/")).map_err(failed)?;
+    let full = dir.canonicalize().map_err(failed)?;
+    let Some(path) = full.to_str() else {
+        return Err(Error::file(&shown, "the path is no text"));
+    };
+    finish::build(&disk, path, order).map_err(|error| Error {
+        file: format!("/{}", error.file.trim_start_matches('/')),
+        ..error
+    })
 }
 
 /// Objects as `kubectl kustomize` prints them: one document each, keys sorted.

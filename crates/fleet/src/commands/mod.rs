@@ -2,6 +2,7 @@
 
 pub(crate) mod apiserver;
 pub(crate) mod apply;
+pub(crate) mod build;
 pub(crate) mod demo;
 pub(crate) mod deploy;
 pub(crate) mod git_work;
