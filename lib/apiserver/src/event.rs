@@ -1,13 +1,10 @@
 //! Events have two faces, `v1` and `events.k8s.io/v1`: one stored form, two sets of field names.
 //!
-//! Stored is the `v1` form. Mirrors upstream's conversion between the two versions and the check that an event lives
-//! where its object does.
+//! Stored is the `v1` form. Mirrors upstream's conversion between the two versions.
 
 use serde_json::{Map, Value};
 
-use crate::object::text;
 use crate::registry::Resource;
-use crate::status::Cause;
 
 /// Field names of `v1` and of `events.k8s.io/v1`.
 const NAMES: &[(&str, &str)] = &[
@@ -48,22 +45,6 @@ fn rename(event: &mut Value, names: impl Fn(&(&'static str, &'static str)) -> (&
         .filter_map(|(from, to)| fields.remove(from).map(|value| (to.to_owned(), value)))
         .collect();
     fields.extend(moved);
-}
-
-/// What is wrong with where an event lives.
-pub(crate) fn misplaced(resource: &Resource, event: &Value) -> Option<Cause> {
-    let field = match (resource.group.as_str(), resource.plural.as_str()) {
-        ("", "events") => "involvedObject",
-        ("events.k8s.io", "events") => "regarding",
-        _ => return None,
-    };
-    let about = text(event, &format!("/{field}/namespace"));
-    let lives = text(event, "/metadata/namespace");
-    if about == lives || (about.is_empty() && lives == "default") {
-        return None;
-    }
-    let message = format!("Invalid value: \"{about}\": does not match event.namespace");
-    Some(Cause::new("FieldValueInvalid", format!("{field}.namespace"), message))
 }
 
 #[cfg(test)]

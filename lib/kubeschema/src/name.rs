@@ -24,7 +24,7 @@ fn with_expression(text: &str, expression: &str, examples: &[&str]) -> String {
     let examples: Vec<String> = examples.iter().map(|e| format!("'{e}', ")).collect();
     format!(
         "{text} (e.g. {}regex used for validation is '{expression}')",
-        examples.join("or ")
+        examples.join(" or ")
     )
 }
 

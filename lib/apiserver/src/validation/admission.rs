@@ -6,6 +6,11 @@ use serde_json::Value;
 
 use super::place::{Errors, Place};
 
+/// Webhooks have different names.
+pub(super) fn webhooks(hooks: &Place<'_>, errors: &mut Errors) {
+    hooks.unique(|hook| hook.at("name"), errors);
+}
+
 /// A webhook: who is asked about what, and how long.
 pub(super) fn webhook(hook: &Place<'_>, errors: &mut Errors) {
     domain_name(&hook.at("name"), errors);
@@ -17,7 +22,8 @@ pub(super) fn webhook(hook: &Place<'_>, errors: &mut Errors) {
     hook.at("timeoutSeconds")
         .within(1..=30, "the timeout value must be between 1 and 30 seconds", errors);
     versions(&hook.at("admissionReviewVersions"), errors);
-    hook.at("matchConditions").unique(|condition| condition.at("name"), errors);
+    hook.at("matchConditions")
+        .unique(|condition| condition.at("name"), errors);
 }
 
 /// A name with a domain of at least three parts.
@@ -39,14 +45,18 @@ pub(crate) fn client(config: &Place<'_>, errors: &mut Errors) {
         address(&url, errors);
         return;
     }
-    service.at("name").want("", errors);
-    service.at("namespace").want("", errors);
+    // The reference names the one when the other is missing, and clients have learnt to live with it.
+    for (lacking, named) in [("name", "namespace"), ("namespace", "name")] {
+        if service.text(lacking).is_empty() {
+            errors.push(service.at(named).required(""));
+        }
+    }
     let port = service.at("port");
     if port.value.as_i64().is_some_and(|number| !(1..=65535).contains(&number)) {
         errors.push(port.invalid("port is not valid: must be between 1 and 65535, inclusive"));
     }
     let path = service.at("path");
-    if !path.value.is_null() {
+    if !path.empty() {
         steps(&path, errors);
     }
 }
@@ -189,7 +199,8 @@ pub(super) fn policy(spec: &Place<'_>, errors: &mut Errors) {
         );
     }
     annotations.unique(|annotation| annotation.at("key"), errors);
-    spec.at("matchConditions").unique(|condition| condition.at("name"), errors);
+    spec.at("matchConditions")
+        .unique(|condition| condition.at("name"), errors);
 }
 
 fn is_identifier(name: &str) -> bool {
@@ -308,4 +319,3 @@ pub(super) fn service(object: &Place<'_>, errors: &mut Errors) {
         errors.push(insecure.invalid("may not be true if caBundle is present"));
     }
 }
-

@@ -26,7 +26,11 @@ pub(super) fn check(object: &Place<'_>, errors: &mut Errors) {
     }
     if least.value == 0 && object.text("apiVersion").ends_with("v2") {
         let kinds = ["Object", "External"];
-        if !spec.each("metrics").iter().any(|metric| kinds.contains(&metric.text("type"))) {
+        if !spec
+            .each("metrics")
+            .iter()
+            .any(|metric| kinds.contains(&metric.text("type")))
+        {
             let why = "must specify at least one Object or External metric to support scaling to zero replicas";
             errors.push(spec.at("metrics").forbidden(why));
         }
@@ -36,7 +40,11 @@ pub(super) fn check(object: &Place<'_>, errors: &mut Errors) {
     }
     // The object to scale is one of a group; what metrics describe need not be.
     let version = spec.under("scaleTargetRef", "apiVersion");
-    if version.own().split_once('/').is_none_or(|(group, rest)| group.is_empty() || rest.contains('/')) {
+    if version
+        .own()
+        .split_once('/')
+        .is_none_or(|(group, rest)| group.is_empty() || rest.contains('/'))
+    {
         let why = "apiVersion must specify API group";
         errors.push(FieldError::invalid(version.path.as_str(), version.own(), why));
     }
@@ -66,10 +74,13 @@ pub(super) fn metric(metric: &Place<'_>, errors: &mut Errors) {
     let kind = metric.at("type");
     kind.want("must specify a metric source type", errors);
     let choices = SOURCES.map(|(kind, _)| kind);
-    if kind.own().is_empty() {
-        errors.push(FieldError::not_supported(kind.path.as_str(), "", &choices));
+    if !choices.contains(&kind.own()) {
+        errors.push(FieldError::not_supported(kind.path.as_str(), kind.own(), &choices));
     }
-    let expected = SOURCES.iter().find(|(name, _)| *name == kind.own()).map(|(_, field)| *field);
+    let expected = SOURCES
+        .iter()
+        .find(|(name, _)| *name == kind.own())
+        .map(|(_, field)| *field);
     for (_, field) in SOURCES {
         let source = metric.at(field);
         if source.value.is_object() {
@@ -81,7 +92,11 @@ pub(super) fn metric(metric: &Place<'_>, errors: &mut Errors) {
         }
     }
     if let Some(field) = expected.filter(|field| !metric.has(field)) {
-        errors.push(metric.at(field).required("must populate information for the given metric source"));
+        errors.push(
+            metric
+                .at(field)
+                .required("must populate information for the given metric source"),
+        );
     }
 }
 
@@ -91,7 +106,7 @@ fn source(field: &str, source: &Place<'_>, errors: &mut Errors) {
         "resource" | "containerResource" => {
             source.at("name").want("must specify a resource name", errors);
             if field == "containerResource" {
-                source.at("name").perhaps(name::qualified, errors);
+                super::pod::resources::named(source.text("name"), &source.at("name"), errors);
                 let container = source.at("container");
                 container.want("must specify a container", errors);
                 container.perhaps(name::dns_label, errors);
@@ -152,7 +167,9 @@ fn aim(target: &Place<'_>, errors: &mut Errors) {
             errors.push(amount.invalid("must be positive"));
         }
     }
-    target.at("averageUtilization").within(1..=i64::MAX, "must be greater than 0", errors);
+    target
+        .at("averageUtilization")
+        .within(1..=i64::MAX, "must be greater than 0", errors);
 }
 
 /// How one direction behaves.
@@ -162,6 +179,10 @@ pub(super) fn rules(rules: &Place<'_>, errors: &mut Errors) {
     window.within(0..=i64::MAX, "must be greater than or equal to zero", errors);
     if window.value.as_i64().is_some_and(|seconds| seconds > LONGEST) {
         errors.push(window.invalid(format!("must be less than or equal to {LONGEST}")));
+    }
+    let pick = rules.at("selectPolicy");
+    if !pick.value.is_null() {
+        pick.choice(&["Disabled", "Max", "Min"], errors);
     }
     rules.at("policies").want("must specify at least one Policy", errors);
     let tolerance = rules.at("tolerance");
@@ -173,14 +194,23 @@ pub(super) fn rules(rules: &Place<'_>, errors: &mut Errors) {
 /// How much may change in which time.
 pub(super) fn policy(policy: &Place<'_>, errors: &mut Errors) {
     const LONGEST: i64 = 1800;
-    if !policy.has("type") {
-        errors.push(FieldError::not_supported(policy.at("type").path, "", &["Percent", "Pods"]));
+    let kinds = ["Percent", "Pods"];
+    if !kinds.contains(&policy.text("type")) {
+        errors.push(FieldError::not_supported(
+            policy.at("type").path,
+            policy.text("type"),
+            &kinds,
+        ));
     }
     for field in ["value", "periodSeconds"] {
         let place = policy.at(field);
         let number = place.value.as_i64().unwrap_or_default();
         if number <= 0 {
-            errors.push(FieldError::invalid(place.path.as_str(), number, "must be greater than zero"));
+            errors.push(FieldError::invalid(
+                place.path.as_str(),
+                number,
+                "must be greater than zero",
+            ));
         } else if field == "periodSeconds" && number > LONGEST {
             errors.push(place.invalid(format!("must be less than or equal to {LONGEST}")));
         }

@@ -12,7 +12,11 @@ pub(super) fn schema(spec: &Place<'_>, errors: &mut Errors) {
     match precedence.value.as_i64().unwrap_or_default() {
         ..=0 => {
             let number = precedence.value.as_i64().unwrap_or_default();
-            errors.push(FieldError::invalid(precedence.path.as_str(), number, "must be a positive value"));
+            errors.push(FieldError::invalid(
+                precedence.path.as_str(),
+                number,
+                "must be a positive value",
+            ));
         }
         1 => errors.push(precedence.invalid("only the schema named 'exempt' may have matchingPrecedence 1")),
         LATEST.. if precedence.value != LATEST => {
@@ -36,7 +40,8 @@ pub(super) fn schema(spec: &Place<'_>, errors: &mut Errors) {
 
 /// Whose which requests.
 pub(super) fn rule(rule: &Place<'_>, errors: &mut Errors) {
-    rule.at("subjects").want("subjects must contain at least one value", errors);
+    rule.at("subjects")
+        .want("subjects must contain at least one value", errors);
     for subject in rule.each("subjects") {
         self::subject(&subject, errors);
     }
@@ -60,7 +65,9 @@ pub(super) fn rule(rule: &Place<'_>, errors: &mut Errors) {
         for namespace in namespaces.items().filter(|namespace| namespace.own() != "*") {
             let complaints = name::dns_label(namespace.own());
             errors.extend(complaints.into_iter().map(|why| {
-                namespace.invalid(format!("each member of this list must be '*' or a DNS-1123 label; {why}"))
+                namespace.invalid(format!(
+                    "each member of this list must be '*' or a DNS-1123 label; {why}"
+                ))
             }));
         }
         everything_alone(&rule.at("apiGroups"), "api groups", errors);
@@ -109,7 +116,11 @@ fn verbs(verbs: &Place<'_>, errors: &mut Errors) {
 }
 
 fn subject(subject: &Place<'_>, errors: &mut Errors) {
-    const KINDS: [(&str, &str); 3] = [("Group", "group"), ("ServiceAccount", "serviceAccount"), ("User", "user")];
+    const KINDS: [(&str, &str); 3] = [
+        ("Group", "group"),
+        ("ServiceAccount", "serviceAccount"),
+        ("User", "user"),
+    ];
     let kind = subject.text("kind");
     let Some((_, field)) = KINDS.iter().find(|(name, _)| *name == kind) else {
         let choices = KINDS.map(|(name, _)| name);
@@ -125,7 +136,9 @@ fn subject(subject: &Place<'_>, errors: &mut Errors) {
         if account.own() != "*" {
             account.perhaps(name::dns_subdomain, errors);
         }
-        named.at("namespace").want("must specify namespace for service account", errors);
+        named
+            .at("namespace")
+            .want("must specify namespace for service account", errors);
         named.at("namespace").perhaps(name::dns_label, errors);
     } else {
         named.at("name").want("", errors);
@@ -185,7 +198,11 @@ pub(super) fn level(spec: &Place<'_>, errors: &mut Errors) {
             if hand.value.as_i64().is_some_and(|number| number > queues) {
                 errors.push(hand.invalid(format!("should not be greater than queues ({queues})")));
             } else if queues > MOST_QUEUES {
-                errors.push(queuing.at("queues").invalid(format!("must not be greater than {MOST_QUEUES}")));
+                errors.push(
+                    queuing
+                        .at("queues")
+                        .invalid(format!("must not be greater than {MOST_QUEUES}")),
+                );
             } else if entropy(queues, hand.value.as_i64().unwrap_or_default()) > MOST_BITS {
                 let shown = hand.value.as_i64().unwrap_or_default();
                 let why = format!(
@@ -203,7 +220,9 @@ const MOST_BITS: u32 = 60;
 /// How many bits of randomness it takes to deal a hand.
 fn entropy(deck: i64, hand: i64) -> u32 {
     let deals = (0..hand.clamp(0, 64)).try_fold(1_u128, |product, dealt| {
-        u128::try_from(deck - dealt).ok().and_then(|left| product.checked_mul(left))
+        u128::try_from(deck - dealt)
+            .ok()
+            .and_then(|left| product.checked_mul(left))
     });
     deals.map_or(u32::MAX, |deals| 128 - deals.saturating_sub(1).leading_zeros())
 }

@@ -26,8 +26,22 @@ pub(super) fn check(object: &Value, old: Option<&Value>, errors: &mut Errors) {
             immutable(&format!("spec.{field}"), &format!("/spec/{field}"), object, old, errors);
         }
     }
+    if old.is_none() && object["spec"]["completionMode"] == "Indexed" {
+        pod_names(object, errors);
+    }
     if !old.is_some_and(|old| old["spec"]["suspend"] == true) {
         immutable("spec.template", "/spec/template", object, old, errors);
+    }
+}
+
+/// Pods of an indexed job have its name and their index, as a host name.
+fn pod_names(object: &Value, errors: &mut Errors) {
+    let last = object["spec"]["completions"].as_i64().unwrap_or_default() - 1;
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    let pod = format!("{name}-{last}");
+    if !name.is_empty() && !name::dns_label(&pod).is_empty() {
+        let why = format!("will not able to create pod with invalid DNS label: {pod}");
+        errors.push(FieldError::invalid("metadata.name", name, why));
     }
 }
 
@@ -70,9 +84,10 @@ fn restart(template: &Place<'_>, errors: &mut Errors) {
 
 /// Settings that only make sense where pods have indexes.
 fn indexes(spec: &Place<'_>, errors: &mut Errors) {
-    let indexed = spec.text("completionMode") == "Indexed";
+    // A mode that is neither is refused as such.
+    let indexed = spec.text("completionMode") != "NonIndexed";
     let completions = spec.number("completions");
-    if indexed && completions.is_none() {
+    if spec.text("completionMode") == "Indexed" && completions.is_none() {
         let why = "when completion mode is Indexed";
         errors.push(spec.at("completions").required(why));
     }
@@ -188,7 +203,10 @@ fn success(spec: &Place<'_>, errors: &mut Errors) {
         if !list.value.is_null() {
             match indexes_of(list.own(), completions) {
                 Ok(number) => named = Some(number),
-                Err(why) => errors.push(list.invalid(format!("error parsing succeededIndexes: {why}"))),
+                Err(why) => {
+                    errors.push(list.invalid(format!("error parsing succeededIndexes: {why}")));
+                    named = Some(0);
+                }
             }
         }
         if let Some(number) = count.value.as_i64() {
@@ -265,7 +283,8 @@ fn zone(zone: &Place<'_>, errors: &mut Errors) {
     if given.is_empty() {
         errors.push(zone.invalid("timeZone must be nil or non-empty string"));
     } else if given.eq_ignore_ascii_case("local") {
-        errors.push(zone.invalid("timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"));
+        errors
+            .push(zone.invalid("timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"));
     } else if jiff::tz::TimeZone::get(given).is_err() {
         errors.push(zone.invalid(format!("unknown time zone {given}")));
     }
@@ -345,8 +364,9 @@ fn times(part: &str, low: i64, high: i64, names: &[&str]) -> Result<(), String> 
         return Err(format!("end of range ({last}) above maximum ({high}): {part}"));
     }
     if first > last {
-        return Err(format!("beginning of range ({first}) beyond end of range ({last}): {part}"));
+        return Err(format!(
+            "beginning of range ({first}) beyond end of range ({last}): {part}"
+        ));
     }
     Ok(())
 }
-

@@ -218,7 +218,11 @@ fn http_path(kind: &str, path: &Place<'_>, errors: &mut Errors) {
         return;
     }
     if !given.starts_with('/') {
-        errors.push(FieldError::invalid(path.path.as_str(), given, "must be an absolute path"));
+        errors.push(FieldError::invalid(
+            path.path.as_str(),
+            given,
+            "must be an absolute path",
+        ));
         return;
     }
     if kind == "ImplementationSpecific" {
@@ -436,7 +440,9 @@ pub(super) fn slice(object: &Place<'_>, old: Option<&Value>, errors: &mut Errors
         if endpoint.has("nodeName") {
             endpoint.at("nodeName").named(name::dns_subdomain, errors);
         }
-        endpoint.under("hints", "forZones").unique(|zone| zone.at("name"), errors);
+        endpoint
+            .under("hints", "forZones")
+            .unique(|zone| zone.at("name"), errors);
     }
     let ports = object.at("ports");
     let mut names = Vec::new();

@@ -39,7 +39,12 @@ pub(super) fn check(object: &Place<'_>, old: Option<&Value>, errors: &mut Errors
     for range in ranges.items() {
         network::range(&range, errors);
     }
-    let families = |six: bool| ranges.items().filter(move |range| range.own().contains(':') == six).count();
+    let families = |six: bool| {
+        ranges
+            .items()
+            .filter(move |range| range.own().contains(':') == six)
+            .count()
+    };
     if families(true) > 1 || families(false) > 1 {
         errors.push(ranges.invalid("may specify no more than one CIDR for each IP family"));
     }
@@ -51,8 +56,14 @@ pub(super) fn check(object: &Place<'_>, old: Option<&Value>, errors: &mut Errors
     }
     let Some(old) = old else { return };
     for (key, why) in [
-        ("podCIDRs", "node updates may not change podCIDR except from \"\" to valid"),
-        ("providerID", "node updates may not change providerID except from \"\" to valid"),
+        (
+            "podCIDRs",
+            "node updates may not change podCIDR except from \"\" to valid",
+        ),
+        (
+            "providerID",
+            "node updates may not change providerID except from \"\" to valid",
+        ),
     ] {
         let before = &old["spec"][key];
         if !before.is_null() && before != spec.at(key).value {
@@ -83,8 +94,7 @@ pub(super) fn namespace(object: &Place<'_>, errors: &mut Errors) {
 /// A RuntimeClass.
 pub(super) fn runtime(object: &Place<'_>, old: Option<&Value>, errors: &mut Errors) {
     let handler = object.at("handler");
-    handler.named(name::dns_label, errors);
-    handler.want("", errors);
+    handler.must(name::dns_label, errors);
     for (name, amount) in object.under("overhead", "podFixed").entries() {
         // Amounts are refused as if they were limits.
         let place = Place::new(amount.value, format!("overhead.limits[{name}]"));

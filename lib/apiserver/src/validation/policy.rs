@@ -58,10 +58,10 @@ pub(super) fn event(group: &str, object: &Place<'_>, errors: &mut Errors) {
     let newer = group == "events.k8s.io";
     let about = object.at(if newer { "regarding" } else { "involvedObject" });
     let (home, subject) = (object.at("metadata").text("namespace"), about.text("namespace"));
-    let fits = if subject.is_empty() {
-        matches!(home, "default" | "kube-system" | "")
-    } else {
-        subject == home
+    let fits = match subject {
+        "" => matches!(home, "default" | "kube-system" | ""),
+        // Only the older group minds another namespace.
+        _ => newer || subject == home,
     };
     if !fits {
         let why = "does not match event.namespace";
@@ -95,7 +95,11 @@ fn complete_event(object: &Place<'_>, errors: &mut Errors) {
     }
     let kind = object.at("type");
     if !["Normal", "Warning"].contains(&kind.own()) {
-        errors.push(FieldError::invalid(kind.path.as_str(), "", format!("has invalid value: {}", kind.own())));
+        errors.push(FieldError::invalid(
+            kind.path.as_str(),
+            "",
+            format!("has invalid value: {}", kind.own()),
+        ));
     }
     let series = object.at("series");
     if series.value.is_object() {

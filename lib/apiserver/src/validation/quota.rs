@@ -156,7 +156,11 @@ pub(super) fn scope(requirement: &Place<'_>, errors: &mut Errors) {
     let plain = Place::new(requirement.value, list);
     let scope = plain.at("scopeName");
     if !SCOPES.contains(&scope.own()) {
-        errors.push(FieldError::invalid(scope.path.as_str(), scope.own(), "unsupported scope"));
+        errors.push(FieldError::invalid(
+            scope.path.as_str(),
+            scope.own(),
+            "unsupported scope",
+        ));
     }
     let values = plain.at("values");
     match plain.text("operator") {

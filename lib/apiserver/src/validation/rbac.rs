@@ -2,12 +2,22 @@
 
 use kubeschema::field::{self, FieldError};
 use kubeschema::name;
+use kubeschema::selector::LabelSelector;
 use serde_json::Value;
 
 /// Which roles an aggregated role is made of.
 pub(super) fn selectors(list: &super::place::Place<'_>, errors: &mut Vec<FieldError>) {
     let why = "at least one clusterRoleSelector required if aggregationRule is non-nil";
     list.want(why, errors);
+    for selector in list.items() {
+        if LabelSelector::from_json(selector.value).is_err() {
+            errors.push(FieldError::invalid(
+                selector.path,
+                Value::Null,
+                "invalid label selector.",
+            ));
+        }
+    }
 }
 
 const GROUP: &str = "rbac.authorization.k8s.io";

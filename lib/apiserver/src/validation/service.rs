@@ -80,7 +80,10 @@ fn exposure(spec: &Place<'_>, errors: &mut Errors) {
             port.at("appProtocol").named(name::qualified, errors);
         }
         if kind == "ClusterIP" && port.number("nodePort").is_some_and(|number| number != 0) {
-            errors.push(port.at("nodePort").forbidden("may not be used when `type` is 'ClusterIP'"));
+            errors.push(
+                port.at("nodePort")
+                    .forbidden("may not be used when `type` is 'ClusterIP'"),
+            );
         }
     }
     let ranges = Place::new(&spec.value["loadBalancerSourceRanges"], "spec.LoadBalancerSourceRanges");
@@ -114,6 +117,9 @@ fn exposure(spec: &Place<'_>, errors: &mut Errors) {
         let why = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
         errors.push(health.invalid(why));
     }
+    if health.value.as_i64().is_some_and(|port| port != 0) {
+        super::network::port(&health, errors);
+    }
     let near = spec.at("trafficDistribution");
     if !near.value.is_null() {
         near.choice(&["PreferClose", "PreferSameZone", "PreferSameNode"], errors);
@@ -130,7 +136,9 @@ fn families(spec: &Place<'_>, errors: &mut Errors) {
         family.choice(&["IPv4", "IPv6"], errors);
     }
     families.unique(Place::clone, errors);
-    for address in spec.each("clusterIPs") {
+    let first = Place::new(&spec.value["clusterIP"], "spec.clusterIPs[0]");
+    let given = spec.each("clusterIPs");
+    for address in if given.is_empty() { vec![first] } else { given } {
         if !address.empty() && address.own() != "None" {
             super::pod::address(&address, errors);
         }

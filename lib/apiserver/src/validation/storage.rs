@@ -31,8 +31,16 @@ pub(super) fn volume(object: &Place<'_>, old: Option<&Value>, errors: &mut Error
     if !capacity.has("storage") || capacity.entries().count() > 1 {
         errors.push(capacity.not_supported(&["storage"]));
     }
-    positive(&Place::new(&capacity.value["storage"], "spec.capacity[storage]"), errors);
-    let mut sources = spec.value.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
+    positive(
+        &Place::new(&capacity.value["storage"], "spec.capacity[storage]"),
+        errors,
+    );
+    let mut sources = spec
+        .value
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(key, _)| key.as_str());
     if !sources.any(|key| !SETTINGS.contains(&key)) {
         errors.push(spec.required("must specify a volume type"));
     }
@@ -68,7 +76,8 @@ fn modes(modes: &Place<'_>, errors: &mut Errors) {
             errors.push(FieldError::not_supported(modes.path.as_str(), mode.own(), &MODES));
         }
     }
-    if modes.items().count() > 1 && modes.items().any(|mode| mode.own() == "ReadWriteOncePod") {
+    let others = modes.items().any(|mode| mode.own() != "ReadWriteOncePod");
+    if others && modes.items().any(|mode| mode.own() == "ReadWriteOncePod") {
         let why = "may not use ReadWriteOncePod with other access modes";
         errors.push(modes.forbidden(why));
     }
@@ -149,18 +158,28 @@ pub(super) fn topology(term: &Place<'_>, errors: &mut Errors) {
 /// A storage driver.
 pub(super) fn driver(object: &Place<'_>, errors: &mut Errors) {
     const MODES: [&str; 2] = ["Persistent", "Ephemeral"];
-    const NAME: usize = 63;
     let spec = object.at("spec");
-    if object.under("metadata", "name").own().len() > NAME {
-        errors.push(FieldError::too_long("metadata.name", NAME));
-    }
     let modes = spec.at("volumeLifecycleModes");
     for mode in modes.items() {
         if !MODES.contains(&mode.own()) {
             errors.push(FieldError::not_supported(modes.path.as_str(), mode.own(), &MODES));
         }
     }
-    spec.at("tokenRequests").unique(|request| request.at("audience"), errors);
+    spec.at("tokenRequests")
+        .unique(|request| request.at("audience"), errors);
+}
+
+/// Drivers on a node.
+pub(super) fn node_drivers(drivers: &Place<'_>, errors: &mut Errors) {
+    drivers.unique(|driver| driver.at("name"), errors);
+}
+
+/// Whether pods of a class push others out.
+pub(super) fn preemption(policy: &Place<'_>, errors: &mut Errors) {
+    policy.want("", errors);
+    if !policy.empty() {
+        policy.choice(&["Never", "PreemptLowerPriority"], errors);
+    }
 }
 
 /// A driver on a node.

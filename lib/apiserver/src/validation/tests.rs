@@ -4,9 +4,15 @@ use serde_json::{Value, json};
 
 use super::faults;
 
+/// Objects are judged once their defaults are filled in.
+fn defaulted(group: &str, kind: &str, mut object: Value) -> Value {
+    kubeschema::defaulting::normalise(group, "v1", kind, &mut object).unwrap();
+    object
+}
+
 #[expect(clippy::needless_pass_by_value, reason = "fixtures read better by value")]
 fn told(group: &str, kind: &str, object: Value, old: Option<Value>) -> Vec<String> {
-    faults(group, "v1", kind, &object, old.as_ref())
+    faults(group, "v1", kind, &defaulted(group, kind, object), old.as_ref())
         .iter()
         .map(ToString::to_string)
         .collect()
@@ -14,7 +20,7 @@ fn told(group: &str, kind: &str, object: Value, old: Option<Value>) -> Vec<Strin
 
 #[expect(clippy::needless_pass_by_value, reason = "fixtures read better by value")]
 fn fields(group: &str, kind: &str, object: Value) -> Vec<String> {
-    let mut found: Vec<String> = faults(group, "v1", kind, &object, None)
+    let mut found: Vec<String> = faults(group, "v1", kind, &defaulted(group, kind, object), None)
         .iter()
         .map(|error| format!("{} {}", error.field, error.kind.reason()))
         .collect();
@@ -59,7 +65,8 @@ fn many_faults_are_told_at_once() {
 #[test]
 fn a_stateful_set_may_mount_what_its_claims_bring() {
     let object = json!({"metadata": {"name": "a"}, "spec": {
-    "selector": {"matchLabels": {"x": "y"}}, "volumeClaimTemplates": [{"metadata": {"name": "data"}}],
+    "selector": {"matchLabels": {"x": "y"}}, "volumeClaimTemplates": [{"metadata": {"name": "data"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}],
     "template": {"metadata": {"labels": {"x": "y"}}, "spec": {"restartPolicy": "Always", "containers": [
         {"name": "c", "image": "i", "volumeMounts": [{"name": "data", "mountPath": "/x"}]},
     ]}}}});
@@ -171,7 +178,7 @@ fn network_kinds_are_checked() {
             spec(json!({"rules": [{"http": {"paths": [path]}}]}))
         ),
         [
-            "spec.rules[0].http.paths[0].backend.service.port FieldValueRequired",
+            "spec.rules[0].http.paths[0].backend FieldValueRequired",
             "spec.rules[0].http.paths[0].path FieldValueInvalid",
         ]
     );
@@ -211,7 +218,7 @@ fn policies_that_contradict_themselves_are_refused() {
         fields(
             "",
             "LimitRange",
-            spec(json!({"limits": [{"type": "Container", "min": {"cpu": "2"}, "max": {"cpu": "1"}}]}))
+            spec(json!({"limits": [{"type": "Pod", "min": {"cpu": "2"}, "max": {"cpu": "1"}}]}))
         ),
         ["spec.limits[0].min[cpu] FieldValueInvalid"]
     );

@@ -14,8 +14,11 @@ pub(super) fn check(kind: &str, object: &Value, old: Option<&Value>, errors: &mu
     let count = |field: &str, errors: &mut Errors| Place::new(&spec[field], format!("spec.{field}")).natural(errors);
     match kind {
         "Deployment" => {
-            for field in ["replicas", "minReadySeconds", "revisionHistoryLimit"] {
+            for field in ["replicas", "minReadySeconds"] {
                 count(field, errors);
+            }
+            if kind == "DaemonSet" {
+                count("revisionHistoryLimit", errors);
             }
             strategy(&spec["strategy"], "spec.strategy", errors);
             deadline(&Place::new(spec, "spec"), errors);
@@ -24,14 +27,20 @@ pub(super) fn check(kind: &str, object: &Value, old: Option<&Value>, errors: &mu
             immutable("spec.selector", "/spec/selector", object, old, errors);
         }
         "ReplicaSet" | "DaemonSet" | "StatefulSet" => {
-            for field in ["replicas", "minReadySeconds", "revisionHistoryLimit"] {
+            for field in ["replicas", "minReadySeconds"] {
                 count(field, errors);
+            }
+            if kind == "DaemonSet" {
+                count("revisionHistoryLimit", errors);
             }
             selected(object, &kind.to_lowercase(), errors);
             always(object, errors);
             if kind == "StatefulSet" {
                 // Its volumes also come from claim templates, so mounts cannot be checked against the template's own.
-                errors.retain(|error| error.kind != field::Kind::NotFound || !error.field.contains(".volumeMounts["));
+                let claims = Place::new(spec, "spec").each("volumeClaimTemplates");
+                let brought = |name: &Value| claims.iter().any(|claim| claim.value["metadata"]["name"] == *name);
+                errors
+                    .retain(|error| error.kind != field::Kind::NotFound || !error.value.as_ref().is_some_and(&brought));
                 stateful(&Place::new(spec, "spec"), errors);
                 fixed(object, old, errors);
             } else {
@@ -45,9 +54,12 @@ pub(super) fn check(kind: &str, object: &Value, old: Option<&Value>, errors: &mu
             let picked = spec["selector"]
                 .as_object()
                 .is_some_and(|map| map.iter().all(|(key, value)| labels[key] == *value));
+            if spec["template"].is_null() {
+                errors.push(FieldError::required("spec.template", ""));
+            }
             match spec["selector"].as_object().is_none_or(serde_json::Map::is_empty) {
                 true => errors.push(FieldError::required("spec.selector", "")),
-                false if !picked => {
+                false if !picked && !spec["template"].is_null() => {
                     let why = "`selector` does not match template `labels`";
                     errors.push(FieldError::invalid(
                         "spec.template.metadata.labels",
@@ -76,7 +88,9 @@ pub(super) fn check(kind: &str, object: &Value, old: Option<&Value>, errors: &mu
 fn selected(object: &Value, noun: &str, errors: &mut Vec<FieldError>) {
     let spec = &object["spec"];
     let selector = &spec["selector"];
-    if selector.is_null() {
+    if selector.is_null() && noun == "daemonset" {
+        // Its template cannot match what is not there.
+    } else if selector.is_null() {
         errors.push(FieldError::required("spec.selector", ""));
     } else if selector.as_object().is_some_and(|map| {
         map.values().all(|part| {
@@ -156,12 +170,25 @@ fn strategy(strategy: &Value, path: &str, errors: &mut Errors) {
             }
         }
         // Refused as a whole.
-        _ => errors.push(FieldError::not_supported(path, strategy.clone(), &["Recreate", "RollingUpdate"])),
+        _ => errors.push(FieldError::not_supported(
+            path,
+            strategy.clone(),
+            &["Recreate", "RollingUpdate"],
+        )),
     }
 }
 
 fn is_zero(value: &Value) -> bool {
     value.as_i64() == Some(0) || value == "0%"
+}
+
+/// Whether a number or share comes to nothing, for what cannot be read as well.
+fn is_nothing(value: &Value) -> bool {
+    let digits = |text: &str| text.strip_suffix('%').and_then(|digits| digits.parse::<u32>().ok());
+    match value {
+        Value::String(text) => digits(text).unwrap_or_default() == 0,
+        _ => is_zero(value),
+    }
 }
 
 /// A number or a share of something.
@@ -194,7 +221,7 @@ pub(super) fn daemon_strategy(strategy: &Place<'_>, errors: &mut Errors) {
             let (unavailable, surge) = (update.at("maxUnavailable"), update.at("maxSurge"));
             share(&unavailable, true, errors);
             share(&surge, true, errors);
-            match (is_zero(unavailable.value), is_zero(surge.value)) {
+            match (is_nothing(unavailable.value), is_nothing(surge.value)) {
                 (true, true) => errors.push(unavailable.required("cannot be 0 when maxSurge is 0")),
                 (false, false) => {
                     errors.push(surge.invalid("may not be set when maxUnavailable is non-zero"));

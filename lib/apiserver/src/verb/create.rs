@@ -12,7 +12,7 @@ use crate::object::{metadata_mut, text};
 use crate::registry::Resource;
 use crate::status::{Cause, Result, Status};
 use crate::store::{Entry, Expect};
-use crate::{apply, definition, event, object, validation};
+use crate::{apply, definition, object, validation};
 
 /// Longest name that a prefix and five characters may make.
 const LONGEST_PREFIX: usize = 58;
@@ -131,11 +131,10 @@ fn problems(resource: &Resource, object: &Value, name: &str) -> Vec<Cause> {
         let text = "Required value: name or generateName is required";
         return vec![Cause::new("FieldValueRequired", "metadata.name", text)];
     }
-    let mut causes: Vec<Cause> = event::misplaced(resource, object).into_iter().collect();
-    causes.extend(match &resource.custom {
+    let mut causes = match &resource.custom {
         Some(custom) => custom.schema.validate(object, None),
         None => validation::validate(resource, object, None),
-    });
+    };
     // A name that was made out of a bad prefix is as bad as the prefix.
     let prefix = text(object, "/metadata/generateName");
     let bad = causes

@@ -92,7 +92,9 @@ pub(super) fn unconditional(resource: &Resource) -> bool {
 
 /// Before a create and before defaults: drops what clients may not set.
 pub(super) fn clear(resource: &Resource, object: &mut Value) {
+    // A node comes with what it can do.
     if resource.status
+        && !resource.is("", "nodes")
         && let Some(fields) = object.as_object_mut()
         && fields.remove("status").is_some()
     {
@@ -125,10 +127,20 @@ pub(super) fn found(cluster: &Cluster, resource: &Resource, object: &mut Value) 
     }
     if resource.is("", "namespaces") {
         object["status"] = json!({"phase": "Active"});
-        object["spec"] = json!({"finalizers": ["kubernetes"]});
+        keep_open(object);
     }
     label_namespace(resource, object);
     defaulting::identified(resource, object);
+}
+
+/// A namespace stays until the server's own finalizer is gone.
+fn keep_open(namespace: &mut Value) {
+    const OWN: &str = "kubernetes";
+    let mut finalizers = namespace["spec"]["finalizers"].as_array().cloned().unwrap_or_default();
+    if !finalizers.iter().any(|finalizer| finalizer == OWN) {
+        finalizers.push(OWN.into());
+    }
+    namespace["spec"] = json!({ "finalizers": finalizers });
 }
 
 /// After an update: restores what only the server sets, decides about status and generation.
@@ -138,6 +150,8 @@ pub(super) fn settle(resource: &Resource, live: &Value, object: &mut Value, subr
         "finalize" => {
             keep(live, object, "status");
         }
+        "ephemeralcontainers" => only_ephemeral(live, object),
+        "resize" => only_resources(live, object),
         "" if resource.status => keep(live, object, "status"),
         _ => {}
     }
@@ -220,6 +234,54 @@ fn keep_all_but_status(resource: &Resource, live: &Value, object: &mut Value) {
             Some(value) => metadata.insert((*field).to_owned(), value.clone()),
             None => metadata.remove(*field),
         };
+    }
+}
+
+/// What validation compares a new state with: what a sub-resource may change counts as unchanged.
+pub(super) fn compared(live: &Value, object: &Value, subresource: &str) -> Value {
+    let mut old = live.clone();
+    if matches!(subresource, "ephemeralcontainers" | "resize") {
+        old["spec"] = object["spec"].clone();
+    }
+    old
+}
+
+/// Containers to look into a running pod with come by a way of their own, and stay.
+fn only_ephemeral(live: &Value, object: &mut Value) {
+    let given = object["spec"]["ephemeralContainers"].clone();
+    keep_but_managers(live, object);
+    if given.is_array() {
+        object["spec"]["ephemeralContainers"] = given;
+    } else if let Some(spec) = object["spec"].as_object_mut() {
+        spec.remove("ephemeralContainers");
+    }
+}
+
+/// Containers get other resources while they run.
+fn only_resources(live: &Value, object: &mut Value) {
+    let given = object["spec"].clone();
+    keep_but_managers(live, object);
+    for list in ["containers", "initContainers"] {
+        let wanted = given[list].as_array().cloned().unwrap_or_default();
+        let containers = object["spec"].get_mut(list).and_then(Value::as_array_mut);
+        for container in containers.into_iter().flatten() {
+            let Some(other) = wanted.iter().find(|other| other["name"] == container["name"]) else {
+                continue;
+            };
+            for field in ["resources", "resizePolicy"] {
+                if !other[field].is_null() {
+                    container[field] = other[field].clone();
+                }
+            }
+        }
+    }
+}
+
+fn keep_but_managers(live: &Value, object: &mut Value) {
+    let managers = object["metadata"]["managedFields"].take();
+    *object = live.clone();
+    if managers.is_array() {
+        object["metadata"]["managedFields"] = managers;
     }
 }
 

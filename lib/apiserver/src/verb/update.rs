@@ -218,7 +218,10 @@ async fn store(
     definition::adjust(resource, &mut object);
     let causes = match &resource.custom {
         Some(custom) => custom.schema.validate(&object, Some(live)),
-        None => validation::validate(resource, &object, Some(live)),
+        None => {
+            let compared = strategy::compared(live, &object, &request.subresource);
+            validation::validate(resource, &object, Some(&compared))
+        }
     };
     if !causes.is_empty() {
         return Err(request.invalid(&request.name, causes));

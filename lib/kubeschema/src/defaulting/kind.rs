@@ -25,10 +25,15 @@ pub(super) fn before(group: &str, kind: &str, object: &mut Value) {
 pub(super) fn after(group: &str, version: &str, kind: &str, object: &mut Value) {
     match (group, kind) {
         ("", "Service") => service(&mut object["spec"]),
+        ("", "Node") => node(of(object, "spec")),
+        ("", "PersistentVolumeClaim") => {
+            claim(of(object, "spec"));
+            fill(of(object, "status"), "phase", &json!("Pending"));
+        }
         ("", "Pod") => pod(&mut object["spec"]),
         ("", "LimitRange") => limit_range(object),
         ("", "Namespace") => fill(of(object, "status"), "phase", &json!("Active")),
-        ("", "PersistentVolume" | "PersistentVolumeClaim") => {
+        ("", "PersistentVolume") => {
             fill(of(object, "status"), "phase", &json!("Pending"));
         }
         ("apps", "Deployment") => rolling(&mut object["spec"]["strategy"], &"25%".into(), &"25%".into()),
@@ -117,14 +122,59 @@ fn job(object: &mut Value) {
 }
 
 fn network_policy(object: &mut Value) {
-    let spec = &mut object["spec"];
-    if spec.is_object() && spec["policyTypes"].as_array().is_none_or(Vec::is_empty) {
+    let spec = of(object, "spec");
+    if spec["policyTypes"].as_array().is_none_or(Vec::is_empty) {
         let egress = spec["egress"].as_array().is_some_and(|rules| !rules.is_empty());
         spec["policyTypes"] = if egress {
             json!(["Ingress", "Egress"])
         } else {
             json!(["Ingress"])
         };
+    }
+}
+
+/// A node's range of addresses is also the first of its ranges.
+fn node(spec: &mut Value) {
+    let one = spec["podCIDR"].as_str().unwrap_or_default().to_owned();
+    let first = spec["podCIDRs"][0].as_str().unwrap_or_default().to_owned();
+    if !one.is_empty() && one != first {
+        spec["podCIDRs"] = json!([one]);
+    } else if one.is_empty() && !first.is_empty() {
+        spec["podCIDR"] = first.into();
+    }
+}
+
+/// What a claim is filled from has an old and a new field, which say the same.
+fn claim(spec: &mut Value) {
+    let Some(map) = spec.as_object_mut() else { return };
+    let known = map.get("dataSource").is_some_and(|source| {
+        matches!(
+            (
+                source["apiGroup"].as_str().unwrap_or_default(),
+                source["kind"].as_str().unwrap_or_default()
+            ),
+            ("", "PersistentVolumeClaim") | ("snapshot.storage.k8s.io", "VolumeSnapshot")
+        )
+    });
+    // The old field only knows claims and snapshots.
+    let old = if known {
+        map.get("dataSource").cloned()
+    } else {
+        map.remove("dataSource").and(None)
+    };
+    let new = map.get("dataSourceRef").cloned();
+    match (old, new) {
+        (Some(old), None) => {
+            map.insert("dataSourceRef".to_owned(), old);
+        }
+        (None, Some(new)) if new.get("namespace").is_none() => {
+            let mut plain = new;
+            if let Some(fields) = plain.as_object_mut() {
+                fields.entry("apiGroup").or_insert(Value::Null);
+            }
+            map.insert("dataSource".to_owned(), plain);
+        }
+        _ => {}
     }
 }
 
@@ -175,13 +225,11 @@ fn pod(spec: &mut Value) {
 
 /// Ports of pods on their node's network are ports of the node.
 fn ports(group: &str, kind: &str, object: &mut Value) {
-    let spec = match (group, kind) {
-        ("", "Pod") => Some(&mut object["spec"]),
-        ("apps", _) | ("batch", "Job") | ("", "ReplicationController") => object.pointer_mut("/spec/template/spec"),
-        ("batch", "CronJob") => object.pointer_mut("/spec/jobTemplate/spec/template/spec"),
-        _ => None,
-    };
-    let Some(spec) = spec.filter(|spec| spec["hostNetwork"] == true) else {
+    // Templates say nothing about nodes; the pods made from them do.
+    let Some(spec) = object
+        .get_mut("spec")
+        .filter(|spec| (group, kind) == ("", "Pod") && spec["hostNetwork"] == true)
+    else {
         return;
     };
     for list in ["containers", "initContainers"] {

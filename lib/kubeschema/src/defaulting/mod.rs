@@ -89,12 +89,23 @@ fn dependent(name: &str, map: &mut Map<String, Value>) {
             if !map.contains_key("imagePullPolicy") =>
         {
             let image = map.get("image").and_then(Value::as_str).unwrap_or_default();
-            let policy = if tag(image) == "latest" {
+            let policy = if is_reference(image) && tag(image) == "latest" {
                 "Always"
             } else {
                 "IfNotPresent"
             };
             map.insert("imagePullPolicy".to_owned(), policy.into());
+        }
+        // The account has an old name as well; either says the other.
+        "io.k8s.api.core.v1.PodSpec" => {
+            let named = ["serviceAccountName", "serviceAccount"]
+                .iter()
+                .find_map(|key| map.get(*key).and_then(Value::as_str).filter(|name| !name.is_empty()))
+                .map(str::to_owned);
+            if let Some(named) = named {
+                map.insert("serviceAccountName".to_owned(), named.as_str().into());
+                map.insert("serviceAccount".to_owned(), named.into());
+            }
         }
         "io.k8s.api.core.v1.Volume" if map.keys().all(|key| key == "name") => {
             map.insert("emptyDir".to_owned(), Value::Object(Map::new()));
@@ -107,6 +118,33 @@ fn dependent(name: &str, map: &mut Map<String, Value>) {
         }
         _ => {}
     }
+}
+
+/// Whether a text names an image at all; what does not is never pulled anew.
+fn is_reference(image: &str) -> bool {
+    const LONGEST: usize = 255;
+    let name = image.split_once('@').map_or(image, |(name, _)| name);
+    let (path, last) = name.rsplit_once('/').map_or(("", name), |(path, last)| (path, last));
+    let last = last.split_once(':').map_or(last, |(last, _)| last);
+    let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    let component = |text: &str| {
+        let bytes = text.as_bytes();
+        bytes.first().is_some_and(|b| plain(*b))
+            && bytes.last().is_some_and(|b| plain(*b))
+            && bytes.iter().all(|b| plain(*b) || matches!(b, b'.' | b'_' | b'-'))
+    };
+    let mut parents = path.split('/');
+    // What comes first may be a server, which has capitals and a port.
+    let server = |text: &str| {
+        component(text)
+            || (text.contains(['.', ':']) || text == "localhost")
+                && text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[')
+                && text
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b':' | b'[' | b']'))
+    };
+    let above = path.is_empty() || (parents.next().is_some_and(server) && parents.all(component));
+    above && component(last) && path.len() + last.len() < LONGEST
 }
 
 /// The tag of an image; `latest` if it has neither tag nor digest.

@@ -162,7 +162,7 @@ fn read_list(list: &List, value: &mut Value, path: &str, decoded: &mut Decoded) 
 fn item_zero(schema: &Type) -> Value {
     match schema.resolve() {
         Type::Object(object) if object.rest.is_none() => Value::Object(Map::new()),
-        Type::Scalar(Scalar::String) => Value::from(""),
+        Type::Scalar(Scalar::String | Scalar::Bytes) => Value::from(""),
         Type::Scalar(Scalar::Quantity) => Value::from("0"),
         Type::Scalar(Scalar::Boolean) => Value::from(false),
         Type::Scalar(Scalar::Int32 | Scalar::Int64 | Scalar::Number | Scalar::IntOrString) => Value::from(0),
@@ -207,11 +207,7 @@ fn read_scalar(scalar: Scalar, value: &mut Value, path: &str) -> Result<(), Deco
                 Value::Number(number) => number.to_string(),
                 _ => return Err(quantity::Error::Format.into()),
             };
-            *value = Value::from(if text.is_empty() {
-                "0".to_owned()
-            } else {
-                quantity::canonical(&text)?
-            });
+            *value = Value::from(quantity::canonical(&text)?);
             Ok(())
         }
         Scalar::Time | Scalar::MicroTime => {

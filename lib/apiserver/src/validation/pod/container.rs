@@ -105,7 +105,13 @@ pub(crate) fn variable(variable: &Place<'_>, errors: &mut Errors) {
 
 /// Where a variable's value comes from.
 pub(crate) fn variable_source(source: &Place<'_>, errors: &mut Errors) {
-    let kinds = ["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"];
+    let kinds = [
+        "fieldRef",
+        "resourceFieldRef",
+        "configMapKeyRef",
+        "secretKeyRef",
+        "fileKeyRef",
+    ];
     match kinds.iter().filter(|kind| source.has(kind)).count() {
         0 => {
             let why = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`";
@@ -130,6 +136,14 @@ pub(crate) fn variable_source(source: &Place<'_>, errors: &mut Errors) {
     ];
     if source.has("fieldRef") {
         pod_field(&source.under("fieldRef", "fieldPath"), &VALUES, errors);
+    }
+}
+
+/// A field of the pod, chosen by its path.
+pub(crate) fn field_selector(selector: &Place<'_>, errors: &mut Errors) {
+    if selector.text("fieldPath").is_empty() {
+        let path = super::volume::unlisted(&selector.at("fieldPath").path);
+        errors.push(FieldError::required(path, ""));
     }
 }
 
@@ -184,7 +198,8 @@ pub(crate) fn resource_field(selector: &Place<'_>, errors: &mut Errors) {
         "requests.ephemeral-storage",
         "requests.memory",
     ];
-    let place = selector.at("resource");
+    let plain = Place::new(selector.value, super::volume::unlisted(&selector.path));
+    let place = plain.at("resource");
     let given = place.own();
     if given.is_empty() {
         errors.push(place.required(""));
@@ -197,21 +212,29 @@ pub(crate) fn resource_field(selector: &Place<'_>, errors: &mut Errors) {
     }
     let divisor = selector.text("divisor");
     let (fits, why): (&[&str], _) = if given.ends_with(".cpu") {
-        (&["", "0", "1", "1m"], "only divisor's values 1m and 1 are supported with the cpu resource")
+        (
+            &["", "0", "1", "1m"],
+            "only divisor's values 1m and 1 are supported with the cpu resource",
+        )
     } else {
         (
-            &["", "0", "1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"],
+            &[
+                "", "0", "1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei",
+            ],
             "only divisor's values 1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei are supported with the resource",
         )
     };
     if !fits.contains(&divisor) {
-        errors.push(FieldError::invalid(selector.at("divisor").path, given, why));
+        errors.push(FieldError::invalid(plain.at("divisor").path, given, why));
     }
 }
 
 /// Where many variables come from; refused by the list's name.
 pub(crate) fn environment_source(source: &Place<'_>, errors: &mut Errors) {
-    let path = source.path.rsplit_once('[').map_or(source.path.as_str(), |(list, _)| list);
+    let path = source
+        .path
+        .rsplit_once('[')
+        .map_or(source.path.as_str(), |(list, _)| list);
     match (source.has("configMapRef"), source.has("secretRef")) {
         (false, false) => {
             let why = "must specify one of: `configMapRef` or `secretRef`";
@@ -227,7 +250,10 @@ pub(crate) fn environment_source(source: &Place<'_>, errors: &mut Errors) {
 
 /// Whether changed resources restart a container; refused by the list's name.
 pub(crate) fn resize(policy: &Place<'_>, errors: &mut Errors) {
-    let path = policy.path.rsplit_once('[').map_or(policy.path.as_str(), |(list, _)| list);
+    let path = policy
+        .path
+        .rsplit_once('[')
+        .map_or(policy.path.as_str(), |(list, _)| list);
     for (key, choices) in [
         ("resourceName", ["cpu", "memory"]),
         ("restartPolicy", ["NotRequired", "RestartContainer"]),
@@ -262,7 +288,12 @@ pub(super) fn mounts(container: &Place<'_>, volumes: &Volumes<'_>, errors: &mut 
         let (name, path) = (mount.at("name"), mount.at("mountPath"));
         name.want("", errors);
         if known(name.own()).is_none() {
-            errors.push(FieldError::new(field::Kind::NotFound, name.path.as_str(), Some(name.own().into()), ""));
+            errors.push(FieldError::new(
+                field::Kind::NotFound,
+                name.path.as_str(),
+                Some(name.own().into()),
+                "",
+            ));
         }
         path.want("", errors);
         if once(path.own(), &mount_paths, position) {
@@ -273,6 +304,15 @@ pub(super) fn mounts(container: &Place<'_>, volumes: &Volumes<'_>, errors: &mut 
         }
         if device_paths.contains(&path.own()) && !path.empty() {
             errors.push(path.invalid("must not already exist as a path in volumeDevices"));
+        }
+        for (key, choices) in [
+            ("mountPropagation", ["Bidirectional", "HostToContainer", "None"]),
+            ("recursiveReadOnly", ["Disabled", "Enabled", "IfPossible"]),
+        ] {
+            if mount.has(key) && !choices.contains(&mount.text(key)) {
+                let path = field::child(&without_position, key);
+                errors.push(FieldError::not_supported(path, mount.text(key), &choices));
+            }
         }
         for key in ["subPath", "subPathExpr"] {
             let place = Place::new(&mount.value[key], field::child(&without_position, key));
@@ -285,7 +325,10 @@ pub(super) fn mounts(container: &Place<'_>, volumes: &Volumes<'_>, errors: &mut 
         }
         if mount.text("mountPropagation") == "Bidirectional" && !privileged {
             let why = "Bidirectional mount propagation is available only to privileged containers";
-            errors.push(FieldError::forbidden(field::child(&without_position, "mountPropagation"), why));
+            errors.push(FieldError::forbidden(
+                field::child(&without_position, "mountPropagation"),
+                why,
+            ));
         }
     }
     for (position, device) in container.each("volumeDevices").iter().enumerate() {
@@ -296,7 +339,12 @@ pub(super) fn mounts(container: &Place<'_>, volumes: &Volumes<'_>, errors: &mut 
         }
         match known(name.own()) {
             None => {
-                errors.push(FieldError::new(field::Kind::NotFound, name.path.as_str(), Some(name.own().into()), ""));
+                errors.push(FieldError::new(
+                    field::Kind::NotFound,
+                    name.path.as_str(),
+                    Some(name.own().into()),
+                    "",
+                ));
             }
             Some((_, false)) => {
                 let why = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode";

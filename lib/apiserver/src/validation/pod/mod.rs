@@ -37,8 +37,15 @@ fn tolerations(old: &Value, new: &Value, errors: &mut Errors) {
     let list = |spec: &Value| spec["tolerations"].as_array().cloned().unwrap_or_default();
     let now = list(new);
     // How long to bear a taint may change; which taint may not.
-    let same = |a: &Value, b: &Value| ["key", "operator", "value", "effect"].iter().all(|key| a[*key] == b[*key]);
-    if list(old).iter().any(|before| !now.iter().any(|after| same(before, after))) {
+    let same = |a: &Value, b: &Value| {
+        ["key", "operator", "value", "effect"]
+            .iter()
+            .all(|key| a[*key] == b[*key])
+    };
+    if list(old)
+        .iter()
+        .any(|before| !now.iter().any(|after| same(before, after)))
+    {
         let why = "existing toleration can not be modified except its tolerationSeconds";
         errors.push(FieldError::forbidden("spec.tolerations", why));
     }
@@ -112,7 +119,11 @@ pub(super) fn spec(spec: &Place<'_>, errors: &mut Errors) {
             probe::sleeps(&place, spec, errors);
         }
     }
-    metadata::labels_at(&spec.value["nodeSelector"], &field::child(&spec.path, "nodeSelector"), errors);
+    metadata::labels_at(
+        &spec.value["nodeSelector"],
+        &field::child(&spec.path, "nodeSelector"),
+        errors,
+    );
     spec.at("activeDeadlineSeconds").within(
         1..=i64::from(i32::MAX),
         "must be between 1 and 2147483647, inclusive",
@@ -123,11 +134,6 @@ pub(super) fn spec(spec: &Place<'_>, errors: &mut Errors) {
     }
     for name in ["hostname", "subdomain"] {
         spec.at(name).perhaps(name::dns_label, errors);
-    }
-    for secret in spec.each("imagePullSecrets") {
-        if secret.text("name").is_empty() {
-            errors.push(secret.at("name").required(""));
-        }
     }
     gates(spec, errors);
     if spec.text("dnsPolicy") == "None" {

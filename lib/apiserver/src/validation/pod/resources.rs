@@ -18,7 +18,10 @@ pub(crate) fn check(resources: &Place<'_>, errors: &mut Errors) {
     for (name, request) in resources.at("requests").entries() {
         let limit = &limits.value[name.as_str()];
         let place = resources.at("requests").path;
-        match (parsed(&request), limit.as_str().and_then(|text| Quantity::parse(text).ok())) {
+        match (
+            parsed(&request),
+            limit.as_str().and_then(|text| Quantity::parse(text).ok()),
+        ) {
             (Some(wanted), Some(most)) => {
                 let shown = limit.as_str().unwrap_or_default();
                 if whole(name) && wanted != most {

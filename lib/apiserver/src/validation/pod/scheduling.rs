@@ -8,6 +8,14 @@ use super::super::place::{Errors, Place};
 /// The terms of a node selector, of which one must fit.
 pub(crate) fn terms(terms: &Place<'_>, errors: &mut Errors) {
     terms.want("must have at least one node selector term", errors);
+    // What is merely preferred may name values that no label can have.
+    for value in terms
+        .items()
+        .flat_map(|term| term.each("matchExpressions"))
+        .flat_map(|e| e.each("values"))
+    {
+        value.named(name::label_value, errors);
+    }
 }
 
 /// A term: labels and fields of nodes.
@@ -29,9 +37,6 @@ pub(crate) fn term(term: &Place<'_>, errors: &mut Errors) {
             "Gt" | "Lt" => {}
             _ => not_an_operator(&expression, errors),
         }
-        for value in values.items() {
-            value.named(name::label_value, errors);
-        }
     }
     for expression in term.each("matchFields") {
         let values = expression.at("values");
@@ -49,7 +54,11 @@ pub(crate) fn term(term: &Place<'_>, errors: &mut Errors) {
                 value.named(name::dns_subdomain, errors);
             }
         } else {
-            errors.push(FieldError::invalid(key.path.as_str(), key.own(), "not a valid field selector key"));
+            errors.push(FieldError::invalid(
+                key.path.as_str(),
+                key.own(),
+                "not a valid field selector key",
+            ));
         }
     }
 }
@@ -97,9 +106,13 @@ pub(crate) fn spread(constraint: &Place<'_>, errors: &mut Errors) {
     }
     constraint.at("topologyKey").want("can not be empty", errors);
     let otherwise = constraint.text("whenUnsatisfiable");
-    if otherwise.is_empty() && !constraint.has("whenUnsatisfiable") {
+    if otherwise.is_empty() {
         let path = constraint.at("whenUnsatisfiable").path;
-        errors.push(FieldError::not_supported(path, "", &["DoNotSchedule", "ScheduleAnyway"]));
+        errors.push(FieldError::not_supported(
+            path,
+            "",
+            &["DoNotSchedule", "ScheduleAnyway"],
+        ));
     }
     let least = constraint.at("minDomains");
     least.within(1..=i64::MAX, "must be greater than zero", errors);
@@ -116,7 +129,10 @@ pub(super) fn spreads(spec: &Place<'_>, errors: &mut Errors) {
     for constraint in spec.each("topologySpreadConstraints") {
         let pair = (constraint.text("topologyKey"), constraint.text("whenUnsatisfiable"));
         if seen.contains(&pair) {
-            let path = field::child(&constraint.path, "{topologyKey, whenUnsatisfiable}");
+            // The first of the two is named.
+            let first = seen.iter().position(|other| *other == pair).unwrap_or_default();
+            let list = spec.at("topologySpreadConstraints").path;
+            let path = field::child(&field::index(&list, first), "{topologyKey, whenUnsatisfiable}");
             errors.push(FieldError::duplicate(path, format!("{{{}, {}}}", pair.0, pair.1)));
         }
         seen.push(pair);
@@ -133,7 +149,11 @@ pub(crate) fn toleration(toleration: &Place<'_>, errors: &mut Errors) {
     }
     if toleration.has("tolerationSeconds") && toleration.text("effect") != "NoExecute" {
         let why = "effect must be 'NoExecute' when `tolerationSeconds` is set";
-        errors.push(FieldError::invalid(toleration.at("effect").path, toleration.text("effect"), why));
+        errors.push(FieldError::invalid(
+            toleration.at("effect").path,
+            toleration.text("effect"),
+            why,
+        ));
     }
     let value = toleration.text("value");
     match operator.own() {

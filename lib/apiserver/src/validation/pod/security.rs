@@ -68,7 +68,12 @@ pub(crate) fn container(context: &Place<'_>, errors: &mut Errors) {
         let why = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true";
         errors.push(context.invalid(why));
     }
-    if context.at("capabilities").each("add").iter().any(|added| added.own() == "CAP_SYS_ADMIN") {
+    if context
+        .at("capabilities")
+        .each("add")
+        .iter()
+        .any(|added| added.own() == "CAP_SYS_ADMIN")
+    {
         let why = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN";
         errors.push(context.invalid(why));
     }
@@ -79,7 +84,11 @@ pub(crate) fn seccomp(profile: &Place<'_>, errors: &mut Errors) {
     let file = profile.at("localhostProfile");
     match profile.text("type") {
         "" => {
-            errors.push(profile.at("type").required("type is required when seccompProfile is set"));
+            errors.push(
+                profile
+                    .at("type")
+                    .required("type is required when seccompProfile is set"),
+            );
             only_local(&file, "seccomp type", errors);
         }
         "Localhost" if file.value.is_null() => {
@@ -95,7 +104,11 @@ pub(crate) fn app_armor(profile: &Place<'_>, errors: &mut Errors) {
     let file = profile.at("localhostProfile");
     match profile.text("type") {
         "" => {
-            errors.push(profile.at("type").required("type is required when appArmorProfile is set"));
+            errors.push(
+                profile
+                    .at("type")
+                    .required("type is required when appArmorProfile is set"),
+            );
         }
         "Localhost" if file.value.is_null() => {
             errors.push(file.required("must be set when AppArmor type is Localhost"));

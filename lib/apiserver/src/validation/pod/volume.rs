@@ -47,7 +47,12 @@ pub(super) fn known<'a>(volumes: &Place<'a>, errors: &mut Errors) -> Volumes<'a>
 
 /// A volume has one source; gives how many it has.
 fn one_source(volume: &Place<'_>, errors: &mut Errors) -> usize {
-    let keys = volume.value.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
+    let keys = volume
+        .value
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(key, _)| key.as_str());
     let mut sources: Vec<&str> = keys.filter(|key| *key != "name").collect();
     sources.sort_by_key(|key| SOURCES.iter().position(|source| source == key).unwrap_or(SOURCES.len()));
     match sources.as_slice() {
@@ -182,7 +187,9 @@ pub(crate) fn flocker(set: &Place<'_>, errors: &mut Errors) {
 
 /// The name of a target on an iSCSI network.
 pub(crate) fn initiator(name: &Place<'_>, errors: &mut Errors) {
-    let known = ["iqn.", "eui.", "naa."].iter().any(|prefix| name.own().starts_with(prefix));
+    let known = ["iqn.", "eui.", "naa."]
+        .iter()
+        .any(|prefix| name.own().starts_with(prefix));
     if !name.empty() && !known {
         errors.push(name.invalid("must be valid format starting with iqn, eui, or naa"));
     }
@@ -200,10 +207,21 @@ pub(crate) fn quobyte(volume: &Place<'_>, errors: &mut Errors) {
     volume.at("volume").want("", errors);
 }
 
+/// The path of something in a file about the pod, without the file's place in its list: that is how it is refused.
+pub(super) fn unlisted(path: &str) -> String {
+    const LIST: &str = "downwardAPI.items[";
+    match path.split_once(LIST) {
+        Some((before, rest)) => {
+            let rest = rest.split_once(']').map_or("", |(_, rest)| rest);
+            format!("{before}downwardAPI{rest}")
+        }
+        None => path.to_owned(),
+    }
+}
+
 /// A file with something about the pod; refused without its place in the list.
 pub(crate) fn downward_file(file: &Place<'_>, errors: &mut Errors) {
-    let base = file.path.rsplit_once(".items[").map_or(file.path.as_str(), |(base, _)| base);
-    let plain = Place::new(file.value, base);
+    let plain = Place::new(file.value, unlisted(&file.path));
     let path = plain.at("path");
     path.want("", errors);
     relative(&path, errors);
@@ -228,7 +246,10 @@ pub(crate) fn downward_file(file: &Place<'_>, errors: &mut Errors) {
 
 /// Where a token goes; refused without its place in the list.
 pub(crate) fn token_path(path: &Place<'_>, errors: &mut Errors) {
-    let base = path.path.split_once(".sources[").map_or(path.path.as_str(), |(base, _)| base);
+    let base = path
+        .path
+        .split_once(".sources[")
+        .map_or(path.path.as_str(), |(base, _)| base);
     let plain = Place::new(path.value, field::child(base, "path"));
     plain.want("", errors);
     relative(&plain, errors);
@@ -248,7 +269,11 @@ pub(crate) fn projected(volume: &Place<'_>, errors: &mut Errors) {
                 let path = item.text("path");
                 if !path.is_empty() && paths.contains(&path) {
                     let name = source.at(kind).text("name");
-                    errors.push(FieldError::invalid(volume.path.as_str(), name, "conflicting duplicate paths"));
+                    errors.push(FieldError::invalid(
+                        volume.path.as_str(),
+                        name,
+                        "conflicting duplicate paths",
+                    ));
                 }
                 paths.push(path);
             }
@@ -259,7 +284,11 @@ pub(crate) fn projected(volume: &Place<'_>, errors: &mut Errors) {
 /// The claim a volume makes for itself.
 pub(crate) fn claim_template(template: &Place<'_>, errors: &mut Errors) {
     template.want("", errors);
-    metadata::maps(&template.value["metadata"], &field::child(&template.path, "metadata"), errors);
+    metadata::maps(
+        &template.value["metadata"],
+        &field::child(&template.path, "metadata"),
+        errors,
+    );
 }
 
 /// The name of a disk, which users know as a persistent disk.
