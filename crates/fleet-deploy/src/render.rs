@@ -138,7 +138,7 @@ pub async fn render(
         .map_err(|error| Error::Ended(error.to_string()))?
         .map_err(Error::Render)?;
     output.notes = rendered.notes;
-    output.chart = rendered.chart;
+    output.chart = rendered.chart.to_json();
     output.rendered = rendered
         .manifests
         .into_iter()

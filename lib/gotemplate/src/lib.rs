@@ -44,6 +44,16 @@ pub use crate::machine::{Machine, MissingKey};
 pub use crate::object::GoObject;
 pub use crate::value::{List, Map, Value};
 
+/// The text without what a missing value prints as.
+pub fn without_missing(text: String) -> String {
+    const MISSING: &str = "<no value>";
+    if memchr::memmem::find(text.as_bytes(), MISSING.as_bytes()).is_some() {
+        text.replace(MISSING, "")
+    } else {
+        text
+    }
+}
+
 /// The text as a quoted Go string, as `%q` prints it.
 pub fn quoted(text: &str) -> String {
     quote::quote(text)

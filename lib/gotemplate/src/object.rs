@@ -1,6 +1,8 @@
 //! Go values that are neither plain data nor functions: structs and named types with fields and methods, such as
 //! Helm's `.Files` and `.Capabilities`.
 
+use std::sync::Arc;
+
 use crate::failure::Failure;
 use crate::function::Signature;
 use crate::machine::Machine;
@@ -90,7 +92,7 @@ pub trait GoObject {
 }
 
 /// `[]uint8`: binary data, such as a file's content.
-pub struct Bytes(pub Vec<u8>);
+pub struct Bytes(pub Arc<Vec<u8>>);
 
 impl GoObject for Bytes {
     fn type_name(&self) -> String {
@@ -112,7 +114,11 @@ impl GoObject for Bytes {
 
     fn json(&self) -> Option<Value> {
         use base64::Engine as _;
-        Some(base64::engine::general_purpose::STANDARD.encode(&self.0).into())
+        Some(
+            base64::engine::general_purpose::STANDARD
+                .encode(self.0.as_slice())
+                .into(),
+        )
     }
 
     fn truth(&self) -> bool {

@@ -4,6 +4,7 @@
 //! reads a directory.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use goyaml::parse;
 use serde::{Deserialize, Serialize};
@@ -49,13 +50,16 @@ pub enum Error {
     Nest,
 }
 
+/// Files by their path.
+type Files = BTreeMap<String, Arc<Vec<u8>>>;
+
 /// A file of a chart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
     /// The path relative to the chart.
     pub name: String,
-    /// The content.
-    pub data: Vec<u8>,
+    /// The content, which copies of the chart share.
+    pub data: Arc<Vec<u8>>,
 }
 
 /// A chart somebody wrote a name and an address for.
@@ -214,9 +218,8 @@ impl Chart {
     ///
     /// # Errors
     /// `Chart.yaml` is missing or invalid, or another file cannot be read.
-    #[expect(clippy::needless_pass_by_value, reason = "the contract other crates build on")]
     pub fn from_files(files: BTreeMap<String, Vec<u8>>) -> Result<Self, Error> {
-        load(&files, 0)
+        load(shared(files), 0)
     }
 
     /// Makes a chart of a packed one (`.tgz`), whose files lie in one folder.
@@ -224,7 +227,7 @@ impl Chart {
     /// # Errors
     /// The archive cannot be read or is too large, or its files are no chart.
     pub fn from_archive(bytes: &[u8]) -> Result<Self, Error> {
-        load(&archive::unpack(bytes)?, 0)
+        load(shared(archive::unpack(bytes)?), 0)
     }
 
     /// The chart's name.
@@ -303,7 +306,11 @@ fn parsed<T: for<'de> Deserialize<'de> + Default>(file: &'static str, data: &[u8
     }
 }
 
-fn load(files: &BTreeMap<String, Vec<u8>>, depth: usize) -> Result<Chart, Error> {
+fn shared(files: BTreeMap<String, Vec<u8>>) -> Files {
+    files.into_iter().map(|(name, data)| (name, Arc::new(data))).collect()
+}
+
+fn load(files: Files, depth: usize) -> Result<Chart, Error> {
     if depth > MAX_NESTING {
         return Err(Error::Nest);
     }
@@ -317,11 +324,11 @@ fn load(files: &BTreeMap<String, Vec<u8>>, depth: usize) -> Result<Chart, Error>
     if chart.metadata.api_version.is_empty() {
         chart.metadata.api_version = "v1".into();
     }
-    let mut inside: BTreeMap<&str, BTreeMap<String, Vec<u8>>> = BTreeMap::new();
-    for (name, data) in files {
+    let mut inside: BTreeMap<String, Files> = BTreeMap::new();
+    for (name, data) in &files {
         let file = || File {
             name: name.clone(),
-            data: data.clone(),
+            data: Arc::clone(data),
         };
         match name.as_str() {
             "Chart.yaml" => {}
@@ -332,7 +339,7 @@ fn load(files: &BTreeMap<String, Vec<u8>>, depth: usize) -> Result<Chart, Error>
                     message: error.to_string(),
                 })?;
             }
-            "values.schema.json" => chart.schema = Some(data.clone()),
+            "values.schema.json" => chart.schema = Some(data.to_vec()),
             "requirements.yaml" | "requirements.lock" => {
                 if name == "requirements.yaml" {
                     let mut found: Map<String, Value> = parsed("requirements.yaml", data)?;
@@ -354,7 +361,8 @@ fn load(files: &BTreeMap<String, Vec<u8>>, depth: usize) -> Result<Chart, Error>
             _ => match name.strip_prefix("charts/") {
                 Some(inner) if !inner.ends_with(".prov") => {
                     let (folder, rest) = inner.split_once('/').unwrap_or((inner, ""));
-                    inside.entry(folder).or_default().insert(rest.to_owned(), data.clone());
+                    let folder = inside.entry(folder.to_owned()).or_default();
+                    folder.insert(rest.to_owned(), Arc::clone(data));
                 }
                 _ => chart.files.push(file()),
             },
@@ -366,18 +374,18 @@ fn load(files: &BTreeMap<String, Vec<u8>>, depth: usize) -> Result<Chart, Error>
             continue;
         }
         let wrong = |error: Error| Error::LoadSubchart {
-            name: folder.to_owned(),
+            name: folder.clone(),
             parent: chart.metadata.name.clone(),
             source: Box::new(error),
         };
         if folder.ends_with(".tgz") {
-            let bytes = files.get("").map_or(&[][..], Vec::as_slice);
+            let bytes = files.get("").map_or(&[][..], |data| data.as_slice());
             let unpacked = archive::unpack(bytes).map_err(|error| wrong(error.into()))?;
-            let child = load(&unpacked, depth + 1).map_err(wrong)?;
+            let child = load(shared(unpacked), depth + 1).map_err(wrong)?;
             chart.dependencies.push(child);
             continue;
         }
-        let child = load(&files, depth + 1).map_err(wrong)?;
+        let child = load(files, depth + 1).map_err(wrong)?;
         chart.dependencies.push(child);
     }
     Ok(chart)

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,14 +12,14 @@ use gotemplate::{Failure, GoObject, List, Machine, Map, Signature, Value, bytes}
 use regex::Regex;
 
 /// `engine.files`
-pub(crate) struct Files(BTreeMap<String, Rc<[u8]>>);
+pub(crate) struct Files(BTreeMap<String, Arc<Vec<u8>>>);
 
 impl Files {
     pub(crate) fn new(files: &[crate::chart::File]) -> Self {
         Self(
             files
                 .iter()
-                .map(|file| (file.name.clone(), Rc::from(file.data.as_slice())))
+                .map(|file| (file.name.clone(), Arc::clone(&file.data)))
                 .collect(),
         )
     }
@@ -49,7 +50,7 @@ impl GoObject for Files {
     }
 
     fn field(&self, name: &str) -> Option<Value> {
-        let data = self.0.get(name).map(|data| data.to_vec()).unwrap_or_default();
+        let data = self.0.get(name).cloned().unwrap_or_default();
         Some(Value::Object(Rc::new(Bytes(data))))
     }
 
@@ -73,7 +74,7 @@ impl GoObject for Files {
                     .0
                     .iter()
                     .filter(|(name, _)| pattern.as_ref().is_some_and(|p| p.is_match(name)));
-                let found = found.map(|(name, data)| (name.clone(), Rc::clone(data))).collect();
+                let found = found.map(|(name, data)| (name.clone(), Arc::clone(data))).collect();
                 Value::Object(Rc::new(Files(found)))
             }
             "Lines" => match self.text(path) {
@@ -88,7 +89,7 @@ impl GoObject for Files {
     }
 
     fn entries(&self) -> Vec<(Value, Value)> {
-        let bytes = |data: &Rc<[u8]>| Value::Object(Rc::new(Bytes(data.to_vec())));
+        let bytes = |data: &Arc<Vec<u8>>| Value::Object(Rc::new(Bytes(Arc::clone(data))));
         self.0
             .iter()
             .map(|(name, data)| (Value::str(name), bytes(data)))
@@ -98,7 +99,7 @@ impl GoObject for Files {
     fn json(&self) -> Option<Value> {
         let map = Map::new();
         for (name, data) in &self.0 {
-            map.insert(name, STANDARD.encode(data));
+            map.insert(name, STANDARD.encode(data.as_slice()));
         }
         Some(map.into())
     }

@@ -85,7 +85,7 @@ fn tpl(machine: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
     let data = args.get(1).cloned().unwrap_or_default();
     let name = machine.set_name().to_owned();
     match machine.execute_text(&name, text, data) {
-        Ok(printed) => Ok(printed.replace("<no value>", "").into()),
+        Ok(printed) => Ok(gotemplate::without_missing(printed).into()),
         Err(error) => Err(match error {
             gotemplate::Error::Raised { .. } | gotemplate::Error::Limit { .. } => error.into(),
             gotemplate::Error::Parse { .. } => {

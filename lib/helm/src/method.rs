@@ -13,9 +13,7 @@ pub(crate) const VALUES: &str = "common.Values";
 /// The methods; the map itself is the first argument of each.
 pub(crate) fn values() -> Functions<'static> {
     Functions::new()
-        .with("AsMap", "", |_, args| {
-            Ok(receiver(args).retyped(MapType::Any).into())
-        })
+        .with("AsMap", "", |_, args| Ok(receiver(args).retyped(MapType::Any).into()))
         .with("PathValue", "s", |_, args| path_value(&receiver(args), path(args)))
         .with("Table", "s", |_, args| Ok(table(&receiver(args), path(args))?.into()))
         .with("YAML", "", |_, args| {

@@ -81,14 +81,14 @@ pub struct Manifest {
 }
 
 /// What a chart printed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rendered {
     /// By path; partials and notes are not among them.
     pub manifests: Vec<Manifest>,
     /// The chart's own `NOTES.txt`.
     pub notes: String,
     /// The chart as the release record keeps it: without dependencies that are switched off, with what they export.
-    pub chart: serde_json::Value,
+    pub chart: Chart,
 }
 
 /// Levels of one template inside itself are counted by the functions; this names the set in their errors.
@@ -110,9 +110,7 @@ pub fn render(
     if chart.metadata.kind == "library" {
         return Err(Error::InstallLibrary);
     }
-    let (mut rendered, chart) = run(chart, values, release, capabilities, lookup, Numbers::Floats)?;
-    rendered.chart = chart.to_json();
-    Ok(rendered)
+    run(chart, values, release, capabilities, lookup, Numbers::Floats)
 }
 
 /// What the numbers of values are.
@@ -124,7 +122,7 @@ pub(crate) enum Numbers {
     Typed,
 }
 
-/// [`render`] without the record; also returns the chart as its dependencies leave it.
+/// [`render`], with a choice of numbers.
 pub(crate) fn run(
     chart: &Chart,
     values: &Values,
@@ -132,7 +130,7 @@ pub(crate) fn run(
     capabilities: &Capabilities,
     lookup: Option<&dyn Lookup>,
     numbers: Numbers,
-) -> Result<(Rendered, Chart), Error> {
+) -> Result<Rendered, Error> {
     let mut chart = chart.clone();
     if numbers == Numbers::Typed {
         chart.use_floats();
@@ -181,12 +179,11 @@ pub(crate) fn run(
         .remove(&format!("{}/templates/{NOTES}", chart.name()))
         .unwrap_or_default();
     let manifests = printed.into_iter().filter(|(path, _)| !path.ends_with(NOTES));
-    let rendered = Rendered {
+    Ok(Rendered {
         manifests: manifests.map(|(path, text)| Manifest { path, text }).collect(),
         notes,
-        chart: serde_json::Value::Null,
-    };
-    Ok((rendered, chart))
+        chart,
+    })
 }
 
 /// Everything one execution needs.
@@ -247,7 +244,7 @@ impl Job<'_> {
             let text = machine
                 .execute(&page.path, dot)
                 .map_err(|source| failed(source, &page.path))?;
-            printed.insert(page.path, text.replace("<no value>", ""));
+            printed.insert(page.path, gotemplate::without_missing(text));
         }
         Ok(printed)
     }

@@ -124,7 +124,8 @@ pub fn template(chart: &Chart, values: &Values, options: &Options) -> Result<Str
         is_upgrade: options.is_upgrade,
         skip_schema_validation: options.skip_schema_validation,
     };
-    let (printed, chart) = render::run(chart, values, &release, &capabilities, None, Numbers::Typed)?;
+    let printed = render::run(chart, values, &release, &capabilities, None, Numbers::Typed)?;
+    let chart = &printed.chart;
     let found = document::sort(&printed.manifests)?;
 
     let mut text = String::new();

@@ -89,7 +89,8 @@ fn the_recorded_chart_knows_which_dependencies_take_part() {
     let release = ReleaseOptions::default();
     let values = serde_json::Map::new();
     let rendered = render(&chart, &values, &release, &Capabilities::default(), None).unwrap();
-    let dependencies = rendered.chart["metadata"]["dependencies"].as_array().unwrap();
+    let record = rendered.chart.to_json();
+    let dependencies = record["metadata"]["dependencies"].as_array().unwrap();
     let found: Vec<_> = dependencies
         .iter()
         .map(|dependency| (dependency["name"].as_str().unwrap(), &dependency["enabled"]))
