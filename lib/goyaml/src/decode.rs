@@ -4,6 +4,8 @@
 //! Must never let a small text become a huge value: expansion of aliases is metered.
 
 use std::borrow::Cow;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::mem;
 
 use base64::Engine as _;
@@ -110,11 +112,19 @@ fn next(
         decoded: 0,
         aliased: 0,
         alias_depth: 0,
+        depth: 0,
         keys: repeated.map(Keys::new),
         complaints: Vec::new(),
+        null_key: None,
     };
     let decoded = decoder.value(0);
     let complaints = mem::take(&mut decoder.complaints);
+    let null_key = decoder.null_key.take();
+    let decoded = match (decoded, null_key) {
+        // Found only when what was read becomes JSON.
+        (Ok(_), Some(fault)) => Err(fault),
+        (decoded, _) => decoded,
+    };
     match decoded {
         Ok(_) if !complaints.is_empty() => Err(already_defined(parser, &complaints)),
         Ok(value) => Ok(Some(Document { value, line })),
@@ -152,10 +162,14 @@ struct Decoder<'t, 'a, 'r> {
     decoded: usize,
     aliased: usize,
     alias_depth: usize,
+    /// Levels of the value so far, expanded aliases included.
+    depth: usize,
     /// Looks for repeated keys, if they are wanted.
     keys: Option<Keys<'r>>,
     /// Repeated keys where they are an error: the key, the first place, the second.
     complaints: Vec<(String, usize, usize)>,
+    /// The first key that has no JSON form.
+    null_key: Option<Fault>,
 }
 
 /// A problem and its place.
@@ -215,6 +229,13 @@ impl<'r> Keys<'r> {
     }
 }
 
+/// What stands where a key should.
+enum Found {
+    Key(Key),
+    /// Has no JSON form.
+    Null,
+}
+
 /// A key as text, and what it was.
 struct Key {
     name: String,
@@ -234,6 +255,17 @@ impl Key {
 impl<'a> Decoder<'_, 'a, '_> {
     fn value(&mut self, at: usize) -> Result<Value, Fault> {
         self.meter(at)?;
+        // Aliases may put deep values into deep values.
+        self.depth += 1;
+        if self.depth > MAX_DEPTH + 1 {
+            return Err(self.fault(at, format!("nested more than {MAX_DEPTH} levels deep")));
+        }
+        let value = self.content(at);
+        self.depth -= 1;
+        value
+    }
+
+    fn content(&mut self, at: usize) -> Result<Value, Fault> {
         match self.tape.nodes[at].kind {
             Kind::Scalar { .. } => self.scalar(at),
             Kind::Sequence(end) => {
@@ -253,10 +285,9 @@ impl<'a> Decoder<'_, 'a, '_> {
                     return Err(self.fault(at, format!("anchor '{name}' value contains itself")));
                 }
                 self.alias_depth += 1;
-                if self.alias_depth > MAX_DEPTH {
-                    return Err(self.fault(at, "aliases are nested too deep"));
-                }
+                self.depth -= 1;
                 let value = self.value(target);
+                self.depth += 1;
                 self.alias_depth -= 1;
                 value
             }
@@ -368,6 +399,9 @@ impl<'a> Decoder<'_, 'a, '_> {
         let mut map = Map::new();
         let mut explicit = Map::new();
         let mut given = Given::default();
+        if self.dialect == Dialect::V3 && self.complain(at, end) {
+            return Ok(map);
+        }
         let mut next = at + 1;
         while next < end {
             let (key_at, value_at) = (next, self.tape.after(next));
@@ -376,51 +410,53 @@ impl<'a> Decoder<'_, 'a, '_> {
                 self.merge(value_at, &mut map)?;
                 continue;
             }
-            let raw = self.raw_key(key_at);
-            let key = self.key(key_at)?;
+            let key = match self.key(key_at)? {
+                Found::Key(key) => key,
+                Found::Null => {
+                    let value = self.value(value_at)?;
+                    self.null_key.get_or_insert_with(|| {
+                        let shown = go_value(&value, self.dialect, true);
+                        let message = format!("unsupported map key of type: %!s(<nil>), key: <nil>, value: {shown}");
+                        Fault::bare(self.tape.nodes[key_at].offset, message)
+                    });
+                    continue;
+                }
+            };
             self.enter(|| Step::Field(key.name.clone()));
             let value = self.value(value_at)?;
             self.leave();
             if self.dialect == Dialect::V2 {
-                self.note(&mut given, &key, key_at, map.contains_key(&key.name));
+                self.note(&mut given, &key, value_at, map.contains_key(&key.name));
                 map.insert(key.name, value);
             } else {
-                let shown = key.shown();
-                if explicit.insert(key.name, value).is_some()
-                    && let Some(first) = self.earlier(at + 1, key_at, &raw)
-                {
-                    let places = (self.tape.nodes[first].offset, self.tape.nodes[key_at].offset);
-                    self.complaints.push((shown, places.0, places.1));
-                }
+                explicit.insert(key.name, value);
             }
         }
         map.append(&mut explicit);
         Ok(map)
     }
 
-    /// The text of a key as written, where a repetition is an error.
-    fn raw_key(&self, at: usize) -> String {
-        match &self.tape.nodes[at].kind {
-            Kind::Scalar { text, .. } if self.dialect == Dialect::V3 => text.clone().into_owned(),
-            _ => String::new(),
-        }
-    }
-
-    /// The first key of a mapping (whose first key is at `from`) that is written like the one at `until`.
-    fn earlier(&self, from: usize, until: usize, raw: &str) -> Option<usize> {
-        let mut at = from;
-        while at < until {
-            let same = match &self.tape.nodes[at].kind {
-                // A text that was taken is kept nowhere else.
-                Kind::Scalar { text, .. } => text == raw || text.is_empty(),
-                Kind::Sequence(_) | Kind::Mapping(_) | Kind::Alias(..) => false,
-            };
-            if same {
-                return Some(at);
+    /// Notes the keys of a mapping that are written twice; says whether there are any.
+    fn complain(&mut self, at: usize, end: usize) -> bool {
+        let before = self.complaints.len();
+        let mut seen: HashMap<&str, usize> = HashMap::new();
+        let mut next = at + 1;
+        while next < end {
+            let key = &self.tape.nodes[next];
+            if let Kind::Scalar { text, .. } = &key.kind {
+                match seen.entry(text) {
+                    Entry::Vacant(free) => {
+                        free.insert(key.offset);
+                    }
+                    Entry::Occupied(first) => {
+                        let shown = crate::json::to_string(text.as_ref());
+                        self.complaints.push((shown, *first.get(), key.offset));
+                    }
+                }
             }
-            at = self.tape.after(self.tape.after(at));
+            next = self.tape.after(self.tape.after(next));
         }
-        None
+        self.complaints.len() > before
     }
 
     /// Remembers a key, and reports it if it was given before; `1` and `"1"` are two keys.
@@ -478,19 +514,18 @@ impl<'a> Decoder<'_, 'a, '_> {
     }
 
     /// A key as text: what it resolves to, printed as Go prints it.
-    fn key(&mut self, at: usize) -> Result<Key, Fault> {
+    fn key(&mut self, at: usize) -> Result<Found, Fault> {
         let key = self.target(at).0;
+        if key != at && self.tape.after(key) > at {
+            return Err(self.fault(at, "anchor value contains itself"));
+        }
         if !matches!(self.tape.nodes[key].kind, Kind::Scalar { .. }) {
-            return Err(self.fault(at, "a mapping key must be a scalar"));
+            let value = self.value(key)?;
+            let shown = go_value(&value, self.dialect, true);
+            return Err(self.fault(at, format!("invalid map key: {shown}")));
         }
         let name = match self.meaning(key)? {
-            Scalar::Null => {
-                let offset = self.tape.nodes[at].offset;
-                return Err(Fault::bare(
-                    offset,
-                    "unsupported map key of type: %!s(<nil>), key: <nil>",
-                ));
-            }
+            Scalar::Null => return Ok(Found::Null),
             Scalar::Bool(value) => value.to_string(),
             Scalar::Int(value) => value.to_string(),
             Scalar::Float(value) if value.is_nan() => ".nan".to_owned(),
@@ -503,10 +538,10 @@ impl<'a> Decoder<'_, 'a, '_> {
                 } else {
                     self.text(key)
                 };
-                return Ok(Key { name, is_text: true });
+                return Ok(Found::Key(Key { name, is_text: true }));
             }
         };
-        Ok(Key { name, is_text: false })
+        Ok(Found::Key(Key { name, is_text: false }))
     }
 
     fn binary(&mut self, at: usize) -> Result<String, Fault> {
@@ -521,13 +556,39 @@ impl<'a> Decoder<'_, 'a, '_> {
 /// The keys a mapping itself has so far; merged ones are not its own.
 #[derive(Default)]
 struct Given {
-    texts: std::collections::HashSet<String>,
-    others: std::collections::HashSet<String>,
+    texts: HashSet<String>,
+    others: HashSet<String>,
 }
 
 impl Given {
     fn is_own(&self, name: &str) -> bool {
         self.texts.contains(name) || self.others.contains(name)
+    }
+}
+
+/// A value as `%#v` prints what go-yaml made of it.
+fn go_value(value: &Value, dialect: Dialect, outermost: bool) -> String {
+    match value {
+        Value::Null if outermost => "<nil>".to_owned(),
+        Value::Null => "interface {}(nil)".to_owned(),
+        Value::Bool(value) => value.to_string(),
+        Value::Number(value) => value.to_string(),
+        Value::String(text) => crate::json::to_string(text),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(|item| go_value(item, dialect, false)).collect();
+            format!("[]interface {{}}{{{}}}", items.join(", "))
+        }
+        Value::Object(entries) => {
+            let entries: Vec<String> = entries
+                .iter()
+                .map(|(key, value)| format!("{}:{}", crate::json::to_string(key), go_value(value, dialect, false)))
+                .collect();
+            let kind = match dialect {
+                Dialect::V2 => "interface {}",
+                Dialect::V3 => "string",
+            };
+            format!("map[{kind}]interface {{}}{{{}}}", entries.join(", "))
+        }
     }
 }
 

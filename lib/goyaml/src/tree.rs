@@ -74,6 +74,7 @@ pub fn documents(text: &str) -> Result<Vec<(Tree, usize)>, Error> {
             tape,
             aliased,
             alias_depth: 0,
+            depth: 0,
         };
         let read = reader.tree(0);
         aliased = reader.aliased;
@@ -113,6 +114,7 @@ struct Reader<'t, 'a> {
     tape: &'t Tape<'a>,
     aliased: usize,
     alias_depth: usize,
+    depth: usize,
 }
 
 /// A problem and its place in the text.
@@ -126,10 +128,21 @@ impl Reader<'_, '_> {
     fn tree(&mut self, at: usize) -> Result<Tree, Fault> {
         if self.alias_depth > 0 {
             self.aliased += 1;
-            if self.aliased > MAX_ALIASED || self.alias_depth > MAX_DEPTH {
+            if self.aliased > MAX_ALIASED {
                 return Err(self.fault(at, "document contains excessive aliasing"));
             }
         }
+        // Aliases may put deep values into deep values.
+        self.depth += 1;
+        if self.depth > MAX_DEPTH + 1 {
+            return Err(self.fault(at, format!("nested more than {MAX_DEPTH} levels deep")));
+        }
+        let tree = self.content(at);
+        self.depth -= 1;
+        tree
+    }
+
+    fn content(&mut self, at: usize) -> Result<Tree, Fault> {
         let node = &self.tape.nodes[at];
         match &node.kind {
             Kind::Scalar { text, plain } => Ok(Tree::Scalar(scalar(node, text, *plain))),
@@ -148,7 +161,9 @@ impl Reader<'_, '_> {
                     return Err(self.fault(at, format!("anchor '{name}' value contains itself")));
                 }
                 self.alias_depth += 1;
+                self.depth -= 1;
                 let tree = self.tree(*target);
+                self.depth += 1;
                 self.alias_depth -= 1;
                 tree
             }

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
+use super::Parser;
 use super::property::Properties;
-use super::{MISSING_COLON, Parser};
-use crate::Error;
 use crate::tape::{Kind, Node};
+use crate::{Dialect, Error};
 
 /// An implicit key ends within so many characters.
 const KEY_CHARACTERS: usize = 1024;
@@ -55,8 +55,9 @@ impl<'a> Parser<'a> {
             return self.block_mapping(merged(outer, inner));
         }
         if self.is_value() && (inner.is_empty() || key.is_none()) {
+            // A value needs a key, if only a `?`.
             self.may_stand("mapping values are not allowed in this context")?;
-            return self.block_mapping(outer);
+            return Err(self.parser_error(Some(self.at), self.at, "did not find expected key"));
         }
         let at = self.tape.len();
         let start = outer.start;
@@ -75,6 +76,9 @@ impl<'a> Parser<'a> {
             return Err(self.parser_error(Some(here), here, "did not find expected node content"));
         } else {
             self.leave_empty(inner)?;
+        }
+        if self.is_no_key(at, key) {
+            return Ok(());
         }
         if self.ends_key(key)? {
             outer.anchor = None;
@@ -99,20 +103,70 @@ impl<'a> Parser<'a> {
 
     /// Whether the node that was read since `start` is a key: a colon follows on the same line.
     pub(super) fn ends_key(&mut self, start: Option<KeyStart>) -> Result<bool, Error> {
-        let Some(start) = start.filter(|start| start.line == self.line_start) else {
+        let Some(start) = start else { return Ok(false) };
+        // A required key that is none is noticed where the search for its colon ends.
+        self.search_end = self.at;
+        if start.line != self.line_start {
             return Ok(false);
-        };
+        }
         self.skip_to_token();
-        Ok(start.line == self.line_start
-            && self.is_value()
-            && (self.at - start.offset <= KEY_CHARACTERS
-                || self.text[start.offset..self.at].chars().count() <= KEY_CHARACTERS))
+        let near = self.at - start.offset <= KEY_CHARACTERS
+            || self.text[start.offset..self.at].chars().count() <= KEY_CHARACTERS;
+        if start.line == self.line_start && near && self.is_value() {
+            return Ok(true);
+        }
+        let ended = self.is_end() || self.flow > 0 && matches!(self.byte(0), b',' | b']' | b'}');
+        self.search_end = self.at;
+        if start.line == self.line_start && near && !ended {
+            self.rest_of_line(start)?;
+        }
+        Ok(false)
+    }
+
+    /// go-yaml v2 loses sight of a key that is an empty collection: the collection stands for itself, and its colon where
+    /// nothing should.
+    fn is_no_key(&mut self, at: usize, key: Option<KeyStart>) -> bool {
+        let node = &self.tape.nodes[at];
+        let lost = self.dialect == Dialect::V2
+            && matches!(node.kind, Kind::Sequence(end) | Kind::Mapping(end) if end == at + 1)
+            && key.is_some_and(|key| key.offset == node.offset);
+        self.lost_key = lost && self.is_value_behind_blanks();
+        lost
+    }
+
+    fn is_value_behind_blanks(&mut self) -> bool {
+        self.pass_blanks();
+        self.is_value()
+    }
+
+    /// Reads the tokens after what may have been a key, for the problem in one of them: it is reported before what was
+    /// read before is looked at. Nothing but a comment stands here in a sound document.
+    fn rest_of_line(&mut self, start: KeyStart) -> Result<(), Error> {
+        let before = (self.at, self.line_start, self.key_allowed, self.flow);
+        while !self.is_end() {
+            let same_level = self.flow == before.3;
+            if same_level && self.flow == 0 && self.is_value() {
+                return Err(self.parser_error(Some(start.offset), before.0, "did not find expected key"));
+            }
+            let ends_search = same_level
+                && (matches!(self.byte(0), b',' | b']' | b'}') || self.is_item() || self.is_key() || self.is_value());
+            self.token()?;
+            if ends_search || self.line_start != before.1 {
+                break;
+            }
+            self.skip_to_token();
+        }
+        self.search_end = self.at;
+        (self.at, self.line_start, self.key_allowed, self.flow) = before;
+        Ok(())
     }
 
     /// Whether what stands here belongs to an outer collection than the one of that indentation.
     fn is_outside(&self, indent: isize, same_column: bool) -> bool {
         let column = self.column();
-        self.is_document_edge() || column < indent || column == indent && !(same_column && self.is_item())
+        // A block scalar can be no key: it belongs to whoever waits for a node, however far left it stands.
+        let inside = same_column && self.is_item() || matches!(self.byte(0), b'|' | b'>');
+        self.is_document_edge() || column < indent || column == indent && !inside
     }
 
     pub(super) fn starts_content(&self) -> bool {
@@ -133,9 +187,11 @@ impl<'a> Parser<'a> {
                 if !properties.is_empty() {
                     return self.leave_empty(properties);
                 }
+                let key = self.key_start();
                 let name = self.anchor()?;
                 self.key_allowed = false;
                 let Some(target) = self.tape.anchored(name) else {
+                    self.ends_key(key)?;
                     let (line, column) = self.place(offset);
                     return Err(Error::at(line, column, format!("unknown anchor '{name}' referenced")));
                 };
@@ -209,7 +265,7 @@ impl<'a> Parser<'a> {
             {
                 self.empty(self.at);
             } else if self.column() == column {
-                self.missing_colon()?;
+                self.check_key()?;
                 return Err(self.parser_error(Some(self.at), self.at, "did not find expected node content"));
             } else {
                 self.block_node(column, false)?;
@@ -231,7 +287,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// A mapping that begins with `?` or with a `:` that has no key.
+    /// A mapping that begins with `?`.
     fn block_mapping(&mut self, properties: Properties<'a>) -> Result<(), Error> {
         let (start, column) = (self.at, self.column());
         let at = self.open(Kind::Mapping(0), start, properties)?;
@@ -286,16 +342,12 @@ impl<'a> Parser<'a> {
                 }
                 if !self.is_document_edge() && self.column() == column && self.key_allowed && self.is_value() {
                     self.at += 1;
+                    self.key_allowed = true;
                     self.value(column)?;
                 } else {
                     self.empty(self.at);
                 }
-            } else if self.is_value() {
-                self.empty(self.at);
-                self.at += 1;
-                self.key_allowed = true;
-                self.value(column)?;
-            } else if matches!(self.byte(0), b'|' | b'>' | b']' | b'}' | b',') || self.is_item() {
+            } else if matches!(self.byte(0), b'|' | b'>' | b']' | b'}' | b',') || self.is_item() || self.is_value() {
                 let here = self.at;
                 self.token()?;
                 return Err(self.parser_error(Some(start), here, "did not find expected key"));
@@ -316,7 +368,7 @@ impl<'a> Parser<'a> {
         while self.property(&mut properties)? {
             self.skip_to_token();
             if self.at_other_line(key) {
-                return Err(self.scanner_error(start, self.at, MISSING_COLON));
+                return Err(self.missing_colon(start, self.at));
             }
         }
         if self.is_value() && !properties.is_empty() {
@@ -324,16 +376,13 @@ impl<'a> Parser<'a> {
         }
         if !self.starts_content() {
             self.token()?;
-            return Err(self.scanner_error(start, self.at, MISSING_COLON));
+            return Err(self.missing_colon(start, self.at));
         }
         self.content(column, properties)?;
         if self.ends_key(key)? {
             Ok(())
         } else {
-            if self.line_start == key.map_or(0, |key| key.line) {
-                self.token()?;
-            }
-            Err(self.scanner_error(start, self.at, MISSING_COLON))
+            Err(self.missing_colon(start, self.search_end))
         }
     }
 
@@ -355,16 +404,16 @@ impl<'a> Parser<'a> {
     /// Reads what stands where nothing should, for the problem in it that is reported first.
     fn stray(&mut self, column: isize) -> Result<(), Error> {
         if self.column() == column && self.key_allowed {
-            return self.missing_colon();
+            return self.check_key();
         }
-        let here = (self.at, self.line_start);
+        let here = (self.at, self.line_start, self.flow);
         self.token()?;
-        (self.at, self.line_start) = here;
+        (self.at, self.line_start, self.flow) = here;
         Ok(())
     }
 
     /// In the column of a collection everything but an indicator must be a key.
-    fn missing_colon(&mut self) -> Result<(), Error> {
+    fn check_key(&mut self) -> Result<(), Error> {
         let here = (self.at, self.line_start, self.tape.len());
         if self.starts_content() && !matches!(self.byte(0), b'|' | b'>') || matches!(self.byte(0), b'&' | b'!') {
             self.simple_key(self.column())?;

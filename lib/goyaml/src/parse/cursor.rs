@@ -105,13 +105,6 @@ impl Parser<'_> {
     /// Goes over blanks, comments and line breaks.
     pub(super) fn skip_to_token(&mut self) {
         loop {
-            if self.at == self.line_start
-                && self.bytes[self.at.min(self.bytes.len())..].starts_with("\u{feff}".as_bytes())
-            {
-                // Takes up one column, however many bytes.
-                self.at += 3;
-                self.line_start = self.at - 1;
-            }
             while self.byte(0) == b' ' || self.byte(0) == b'\t' && (self.flow > 0 || !self.key_allowed) {
                 self.at += 1;
             }
@@ -146,40 +139,44 @@ impl Parser<'_> {
     /// Reads one token and forgets it, for the problem that may be in it: what cannot be read is reported before what
     /// stands in the wrong place.
     pub(super) fn token(&mut self) -> Result<(), Error> {
-        let start = self.at;
         match self.byte(0) {
             0 if self.is_end() => {}
             b'%' if self.column() == 0 => {
                 self.directive()?;
             }
-            b'[' | b']' | b'{' | b'}' | b',' => {}
-            b'-' if self.is_marker(b"---") => {}
-            _ if self.is_item() => {
-                if self.flow == 0 {
-                    self.may_stand("block sequence entries are not allowed in this context")?;
-                }
-            }
-            _ if self.is_key() => {
-                if self.flow == 0 {
-                    self.may_stand("mapping keys are not allowed in this context")?;
-                }
-            }
-            _ if self.is_value() => {
-                if self.flow == 0 {
-                    self.may_stand("mapping values are not allowed in this context")?;
-                }
-            }
+            b'[' | b'{' => self.indicator(self.flow + 1),
+            b']' | b'}' => self.indicator(self.flow.saturating_sub(1)),
+            b',' => self.indicator(self.flow),
+            b'-' | b'.' if self.is_marker(b"---") || self.is_marker(b"...") => self.at += 3,
+            _ if self.is_item() => self.misplaced("block sequence entries are not allowed in this context")?,
+            _ if self.is_key() => self.misplaced("mapping keys are not allowed in this context")?,
+            _ if self.is_value() => self.misplaced("mapping values are not allowed in this context")?,
             b'*' | b'&' => {
                 self.anchor()?;
+                self.key_allowed = false;
             }
             b'!' => {
                 self.tag()?;
+                self.key_allowed = false;
             }
             _ => {
                 self.scalar(-1)?;
             }
         }
-        self.at = self.at.max(start);
+        Ok(())
+    }
+
+    fn indicator(&mut self, flow: usize) {
+        self.at += 1;
+        self.flow = flow;
+        self.key_allowed = false;
+    }
+
+    fn misplaced(&mut self, refusal: &str) -> Result<(), Error> {
+        if self.flow == 0 {
+            self.may_stand(refusal)?;
+        }
+        self.at += 1;
         Ok(())
     }
 

@@ -139,8 +139,9 @@ impl<'a> Parser<'a> {
             return self.content(self.flow_indent, properties);
         }
         if properties.is_empty() {
+            let here = self.at;
             self.token()?;
-            return Err(self.parser_error(Some(start), self.at, "did not find expected node content"));
+            return Err(self.parser_error(Some(start), here, "did not find expected node content"));
         }
         self.leave_empty(properties)
     }

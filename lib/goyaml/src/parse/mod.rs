@@ -38,6 +38,10 @@ pub(crate) struct Parser<'a> {
     /// How many flow collections are open.
     flow: usize,
     depth: usize,
+    /// The node read last was a key that nobody looks at any more.
+    lost_key: bool,
+    /// Where the last search for the colon of a key ended without one.
+    search_end: usize,
     /// Indentation of the block collection around the open flow collections.
     flow_indent: isize,
     tags: BTreeMap<Cow<'a, str>, Cow<'a, str>>,
@@ -76,6 +80,8 @@ impl<'a> Parser<'a> {
             flow: 0,
             depth: 0,
             flow_indent: -1,
+            search_end: 0,
+            lost_key: false,
             tags: BTreeMap::new(),
             tape: Tape::default(),
             state: State::Start { first: true },
@@ -123,16 +129,21 @@ impl<'a> Parser<'a> {
             return Ok(None);
         }
         let directives = self.directives()?;
-        if self.is_marker(b"---") {
+        let explicit = self.is_marker(b"---");
+        if explicit {
             self.at += 3;
             self.key_allowed = false;
             self.skip_to_token();
         } else if !first || directives {
+            let here = self.at;
             self.token()?;
-            return Err(self.parser_error(None, self.at, "did not find expected <document start>"));
+            return Err(self.parser_error(None, here, "did not find expected <document start>"));
         }
-        if self.is_document_edge() {
+        if self.is_document_edge() && (explicit || !self.is_marker(b"...")) {
+            self.check_directive()?;
             self.empty(begin);
+        } else if self.is_marker(b"...") {
+            return Err(self.parser_error(Some(self.at), self.at, "did not find expected node content"));
         } else {
             self.block_node(-1, false)?;
         }
@@ -140,13 +151,25 @@ impl<'a> Parser<'a> {
         if self.is_marker(b"...") {
             self.at += 3;
             self.key_allowed = false;
-        } else if !self.is_document_edge() {
+        } else if self.is_document_edge() {
+            self.check_directive()?;
+        } else if !std::mem::take(&mut self.lost_key) {
             // What follows is no part of this document; a later one will be refused.
-            let here = (self.at, self.line_start, self.key_allowed);
+            let here = (self.at, self.line_start, self.key_allowed, self.flow);
             self.token()?;
-            (self.at, self.line_start, self.key_allowed) = here;
+            (self.at, self.line_start, self.key_allowed, self.flow) = here;
         }
         Ok(Some(begin))
+    }
+
+    /// Reads the directive that may stand behind a document, for the problem in it: a reader of tokens has met it.
+    fn check_directive(&mut self) -> Result<(), Error> {
+        if self.byte(0) == b'%' {
+            let here = self.at;
+            self.directive()?;
+            self.at = here;
+        }
+        Ok(())
     }
 
     /// Whether nothing more belongs to this document.
@@ -182,28 +205,41 @@ impl<'a> Parser<'a> {
 
     /// A problem with characters. `context` is where that began in which it was found.
     fn scanner_error(&self, context: usize, problem: usize, message: &str) -> Error {
-        self.error(Finder::Scanner, Some(context), problem, message)
+        let (line, _) = self.place(problem);
+        self.error(Finder::Scanner, Some(context), problem, line, message)
     }
 
     /// A problem with the order of nodes.
     fn parser_error(&self, context: Option<usize>, problem: usize, message: &str) -> Error {
-        self.error(Finder::Parser, context, problem, message)
+        self.error(Finder::Parser, context, problem, self.token_line(problem), message)
     }
 
-    fn error(&self, finder: Finder, context: Option<usize>, problem: usize, message: &str) -> Error {
+    /// A key at `start` has no colon, which shows at `problem`.
+    fn missing_colon(&self, start: usize, problem: usize) -> Error {
+        let line = if self.place(start).0 == self.place(problem).0 {
+            self.token_line(problem)
+        } else {
+            self.place(problem).0
+        };
+        self.error(
+            Finder::Scanner,
+            Some(start),
+            problem,
+            line,
+            "could not find expected ':'",
+        )
+    }
+
+    /// The line of a token; the end of a text that ends within a line counts as the beginning of the next one.
+    fn token_line(&self, offset: usize) -> usize {
+        self.place(offset).0 + usize::from(offset >= self.bytes.len() && !self.is_line_start(offset))
+    }
+
+    fn error(&self, finder: Finder, context: Option<usize>, problem: usize, told_line: usize, message: &str) -> Error {
         let (line, column) = self.place(problem);
         let context_line = context.map_or(0, |context| self.place(context).0 - 1);
-        // The end of a text that ends within a line counts as the beginning of the next one.
-        let unfinished =
-            problem >= self.bytes.len() && self.is_token_end(finder, message) && !self.is_line_start(problem);
-        let problem_line = line - 1 + usize::from(unfinished);
-        let told = Told::Yaml(named_line(self.dialect, finder, context_line, problem_line));
+        let told = Told::Yaml(named_line(self.dialect, finder, context_line, told_line - 1));
         Error::told(line, column, message, told)
-    }
-
-    /// Whether the problem is with the token that ends a stream.
-    fn is_token_end(&self, finder: Finder, message: &str) -> bool {
-        finder == Finder::Parser || message == MISSING_COLON
     }
 
     /// Line and column of a place, from 1, in characters.
@@ -237,5 +273,3 @@ impl<'a> Parser<'a> {
 
 /// How far Go's reader looks ahead of what it understands, in bytes.
 const READ_AHEAD: usize = 512;
-
-const MISSING_COLON: &str = "could not find expected ':'";

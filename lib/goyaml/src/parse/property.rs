@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Parser;
-use crate::Error;
+use crate::{Dialect, Error};
 
 /// What stands before a node.
 #[derive(Default)]
@@ -53,6 +53,8 @@ impl<'a> Parser<'a> {
         let start = self.at;
         let (handle, suffix) = self.tag()?;
         let prefix = match handle {
+            // Says nothing to the newer dialect, and "text" to the older.
+            "" if self.dialect == Dialect::V3 && suffix == "!" => return Ok(None),
             "" => return Ok(Some(suffix)),
             handle => match self.tags.get(handle) {
                 Some(prefix) => prefix.clone(),

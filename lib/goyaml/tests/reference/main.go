@@ -2,6 +2,7 @@
 //
 //	parse     YAML text -> JSON by sigs.k8s.io/yaml
 //	parse_v3  YAML text -> JSON by go-yaml v3
+//	strict    YAML text -> JSON by sigs.k8s.io/yaml, repeated keys refused
 //	emit      JSON text -> YAML by sigs.k8s.io/yaml (what Helm's toYaml prints)
 //	emit_v3   JSON text -> YAML by go-yaml v3 with an indentation of two (toYamlPretty)
 //	json      JSON text -> JSON by encoding/json
@@ -40,6 +41,8 @@ func answer(do, input string) (out []byte, err error) {
 			return nil, err
 		}
 		return json.Marshal(value)
+	case "strict":
+		return yaml.YAMLToJSONStrict([]byte(input))
 	case "parse_v3":
 		if err := yaml3.Unmarshal([]byte(input), &value); err != nil {
 			return nil, err
