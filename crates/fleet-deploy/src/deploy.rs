@@ -275,7 +275,14 @@ async fn make_target(
         // Templates may ask whether a kind is there, and objects of it need its scope.
         release::define(ports, &render::definitions(assembled)?).await?;
     }
-    let output = render::render(render::World::Live(&ports.cluster), assembled, &release, &values, options).await?;
+    let output = render::render(
+        render::World::Live(&ports.cluster),
+        assembled,
+        &release,
+        &values,
+        options,
+    )
+    .await?;
     let set = ObjectSet::of(deployment.subject.name, deployment.scope);
     let rendered: &[Rendered] = &output.rendered;
     let mut documents = postrender::post_render(rendered, assembled, deployment.resources, options, &set)?;

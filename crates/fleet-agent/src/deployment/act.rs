@@ -412,7 +412,9 @@ impl Pass<'_> {
         };
         let ports = ports(self.cx, cluster);
         let outcome = match store::history(&self.cx.local, &release.namespace, &release.name).await {
-            Ok(history) => release::uninstall(&ports, &history).await.map_err(|error| chain(&error)),
+            Ok(history) => release::uninstall(&ports, &history)
+                .await
+                .map_err(|error| chain(&error)),
             Err(error) => Err(chain(&error)),
         };
         match outcome {

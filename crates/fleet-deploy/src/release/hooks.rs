@@ -147,13 +147,7 @@ async fn items(ports: &Ports, hook: &Hook, event: &'static str, namespace: &str)
     Ok(items)
 }
 
-async fn make(
-    ports: &Ports,
-    path: &str,
-    items: &[Item],
-    event: &'static str,
-    timeout: Duration,
-) -> Result<(), Error> {
+async fn make(ports: &Ports, path: &str, items: &[Item], event: &'static str, timeout: Duration) -> Result<(), Error> {
     for item in items {
         write::write(&ports.cluster, Method::ServerSide, &item.object, None, true)
             .await

@@ -7,12 +7,7 @@ use crate::release::{Error, Ports, Target};
 use crate::{postrender, store};
 
 /// A new revision of the target, not stored yet.
-pub(super) fn draft(
-    ports: &Ports,
-    target: &Target,
-    revision: i64,
-    before: Option<&Release>,
-) -> Result<Release, Error> {
+pub(super) fn draft(ports: &Ports, target: &Target, revision: i64, before: Option<&Release>) -> Result<Release, Error> {
     let now = ports.stamp();
     let first = before.and_then(|before| before.info.first_deployed.clone());
     Ok(Release {

@@ -35,7 +35,13 @@ pub(crate) async fn upgrade(
     let pruned = prune(ports, target, history, mode.max_history).await?;
     let mut draft = record::draft(ports, target, numbers.revision, Some(base))?;
     draft.apply_method = method.word().to_owned();
-    record::begin(ports, &mut draft, Status::PendingUpgrade, "Preparing upgrade".to_owned()).await?;
+    record::begin(
+        ports,
+        &mut draft,
+        Status::PendingUpgrade,
+        "Preparing upgrade".to_owned(),
+    )
+    .await?;
     let outcome = async {
         run_hooks(ports, &mut draft, "pre-upgrade", mode).await?;
         let changed = change(&ports.cluster, method, &new, &old).await?;
@@ -95,7 +101,11 @@ async fn prune(ports: &Ports, target: &Target, history: &History, max: usize) ->
 /// tell.
 async fn fail(ports: &Ports, mode: &Mode, mut draft: Release, error: Error) -> Result<Error, Error> {
     let cause = chain(&error);
-    let what = if matches!(error, Error::Wait(_)) { "Release" } else { "Upgrade" };
+    let what = if matches!(error, Error::Wait(_)) {
+        "Release"
+    } else {
+        "Upgrade"
+    };
     let description = format!("{what} \"{}\" failed: {cause}", draft.name);
     record::end(ports, &mut draft, Status::Failed, description).await?;
     if !mode.atomic {

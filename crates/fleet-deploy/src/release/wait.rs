@@ -120,13 +120,7 @@ async fn until(ports: &Ports, items: &[Item], timeout: Duration, jobs: bool) -> 
 
 /// Until every object is ready.
 pub(crate) async fn ready(ports: &Ports, items: &[Item], mode: &Mode) -> Result<(), Error> {
-    until(
-        ports,
-        items,
-        mode.timeout.unwrap_or(hooks::TIMEOUT),
-        mode.wait_for_jobs,
-    )
-    .await
+    until(ports, items, mode.timeout.unwrap_or(hooks::TIMEOUT), mode.wait_for_jobs).await
 }
 
 /// Until hooks have ended: jobs complete, pods succeeded, everything else there.
