@@ -5,6 +5,7 @@
 mod charts;
 mod schemas;
 mod snippets;
+mod templates;
 
 use std::path::PathBuf;
 
