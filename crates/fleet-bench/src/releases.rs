@@ -50,7 +50,10 @@ pub(crate) struct Args {
 /// The chart: its files and their content.
 const CHART: &[(&str, &str)] = &[
     ("Chart.yaml", "apiVersion: v2\nname: service\nversion: 1.0.0\n"),
-    ("values.yaml", "image: registry.example/service:1.0\nreplicas: 1\nport: 8080\nlevel: info\n"),
+    (
+        "values.yaml",
+        "image: registry.example/service:1.0\nreplicas: 1\nport: 8080\nlevel: info\n",
+    ),
     (
         "templates/_names.tpl",
         "{{- define \"labels\" }}\napp.kubernetes.io/name: {{ .Chart.Name }}\napp.kubernetes.io/instance: {{ .Release.Name }}\n{{- end }}\n",
@@ -90,7 +93,9 @@ pub(crate) async fn run(args: &Args, directory: &Path) -> Result<()> {
     let mut server = Killed::this_program(&["serve", "--controllers", "--workloads", "--data", &data])?;
     let output = server.0.stdout.take().context("the server has no output")?;
     let mut line = String::new();
-    BufReader::new(output).read_line(&mut line).context("wait for the server")?;
+    BufReader::new(output)
+        .read_line(&mut line)
+        .context("wait for the server")?;
     let kubeconfig = std::fs::read_to_string(line.trim()).context("read the server's kubeconfig")?;
     let administrator = Access::administrator(&kubeconfig)?;
     let mut connection = administrator.connect().await?;
@@ -130,8 +135,14 @@ pub(crate) async fn run(args: &Args, directory: &Path) -> Result<()> {
     row("processor time", format!("{} s, agent and server", figure(busy)));
     row("agent's memory, idle", mebibytes(idle.anonymous));
     let (now, peak) = (mebibytes(loaded.anonymous), mebibytes(loaded.peak));
-    row("agent's memory, after", format!("{now} anonymous (peak {peak} resident)"));
-    row("server's memory, after", format!("{} anonymous", mebibytes(server.anonymous)));
+    row(
+        "agent's memory, after",
+        format!("{now} anonymous (peak {peak} resident)"),
+    );
+    row(
+        "server's memory, after",
+        format!("{} anonymous", mebibytes(server.anonymous)),
+    );
     let mut verbs: BTreeMap<&str, u64> = BTreeMap::new();
     for ((verb, what), count) in &after {
         let count = count - before.get(&(verb.clone(), what.clone())).copied().unwrap_or_default();
@@ -147,7 +158,9 @@ pub(crate) async fn run(args: &Args, directory: &Path) -> Result<()> {
 fn start(args: &Args, kubeconfig: &Path, log: &Path) -> Result<Killed> {
     let program = match &args.agent {
         Some(path) => path.clone(),
-        None => std::env::current_exe().context("find this program")?.with_file_name("fleetagent"),
+        None => std::env::current_exe()
+            .context("find this program")?
+            .with_file_name("fleetagent"),
     };
     let log = std::fs::File::create(log).context("make the agent's log")?;
     let child = Command::new(&program)
@@ -171,7 +184,9 @@ async fn install(connection: &mut Connection) -> Result<()> {
         connection.create(path, kind.to_string()).await?;
     }
     for _ in 0..200 {
-        let (status, _) = connection.read(Asked::get(&format!("{FLEET}/bundledeployments"))).await?;
+        let (status, _) = connection
+            .read(Asked::get(&format!("{FLEET}/bundledeployments")))
+            .await?;
         if status.is_success() {
             return Ok(());
         }
@@ -194,23 +209,46 @@ async fn prepare(connection: &mut Connection, kubeconfig: &str) -> Result<String
         .await?;
     let fleet = "fleet.cattle.io";
     let rights = [
-        ("request", DEPLOYMENTS, DEPLOYMENTS, json!([
-            {"apiGroups": [fleet], "resources": ["bundledeployments"], "verbs": ["get", "list", "watch"]},
-            {"apiGroups": [fleet], "resources": ["bundledeployments/status"], "verbs": ["update", "patch"]},
-            {"apiGroups": [""], "resources": ["secrets", "configmaps"], "verbs": ["get"]},
-        ])),
-        ("request", DEPLOYMENTS, CLUSTERS, json!([
-            {"apiGroups": [fleet], "resources": ["clusters/status"], "resourceNames": ["bench"], "verbs": ["patch"]},
-        ])),
-        ("request", DEPLOYMENTS, "", json!([{"apiGroups": [fleet], "resources": ["contents"], "verbs": ["get"]}])),
-        ("fleet-agent", SYSTEM, "", json!([
-            {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}, {"nonResourceURLs": ["*"], "verbs": ["*"]},
-        ])),
+        (
+            "request",
+            DEPLOYMENTS,
+            DEPLOYMENTS,
+            json!([
+                {"apiGroups": [fleet], "resources": ["bundledeployments"], "verbs": ["get", "list", "watch"]},
+                {"apiGroups": [fleet], "resources": ["bundledeployments/status"], "verbs": ["update", "patch"]},
+                {"apiGroups": [""], "resources": ["secrets", "configmaps"], "verbs": ["get"]},
+            ]),
+        ),
+        (
+            "request",
+            DEPLOYMENTS,
+            CLUSTERS,
+            json!([
+                {"apiGroups": [fleet], "resources": ["clusters/status"], "resourceNames": ["bench"], "verbs": ["patch"]},
+            ]),
+        ),
+        (
+            "request",
+            DEPLOYMENTS,
+            "",
+            json!([{"apiGroups": [fleet], "resources": ["contents"], "verbs": ["get"]}]),
+        ),
+        (
+            "fleet-agent",
+            SYSTEM,
+            "",
+            json!([
+                {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}, {"nonResourceURLs": ["*"], "verbs": ["*"]},
+            ]),
+        ),
     ];
     for (account, home) in [("request", DEPLOYMENTS), ("fleet-agent", SYSTEM)] {
         let object = json!({"metadata": {"name": account}});
         connection
-            .create(&format!("/api/v1/namespaces/{home}/serviceaccounts"), object.to_string())
+            .create(
+                &format!("/api/v1/namespaces/{home}/serviceaccounts"),
+                object.to_string(),
+            )
             .await?;
     }
     for (number, (account, home, space, rules)) in rights.into_iter().enumerate() {
@@ -227,7 +265,9 @@ async fn prepare(connection: &mut Connection, kubeconfig: &str) -> Result<String
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": format!("{kind}Role"), "name": name},
         });
         let plural = kind.to_lowercase();
-        connection.create(&format!("{path}/{plural}roles"), role.to_string()).await?;
+        connection
+            .create(&format!("{path}/{plural}roles"), role.to_string())
+            .await?;
         connection
             .create(&format!("{path}/{plural}rolebindings"), binding.to_string())
             .await?;
@@ -240,15 +280,20 @@ async fn prepare(connection: &mut Connection, kubeconfig: &str) -> Result<String
     }});
     let config = json!({"metadata": {"name": "fleet-agent"}, "data": {"config": "{\"clientID\":\"bench\"}"}});
     let home = format!("/api/v1/namespaces/{SYSTEM}");
-    connection.create(&format!("{home}/secrets"), secret.to_string()).await?;
-    connection.create(&format!("{home}/configmaps"), config.to_string()).await?;
+    connection
+        .create(&format!("{home}/secrets"), secret.to_string())
+        .await?;
+    connection
+        .create(&format!("{home}/configmaps"), config.to_string())
+        .await?;
     let local = token(connection, SYSTEM, "fleet-agent").await?;
     with_token(kubeconfig, &local, SYSTEM)
 }
 
 async fn token(connection: &mut Connection, namespace: &str, account: &str) -> Result<String> {
     let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token");
-    let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 36000}});
+    let request =
+        json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 36000}});
     let answer: Value = serde_json::from_slice(&connection.create(&path, request.to_string()).await?)?;
     let token = answer["status"]["token"].as_str().context("there is no token")?;
     Ok(token.to_owned())
@@ -271,7 +316,9 @@ async fn deploy(connection: &mut Connection, releases: u64) -> Result<()> {
     let mut content = serde_json::to_value(manifest.content())?;
     content["apiVersion"] = "fleet.cattle.io/v1alpha1".into();
     content["kind"] = "Content".into();
-    connection.create(&format!("{FLEET}/contents"), content.to_string()).await?;
+    connection
+        .create(&format!("{FLEET}/contents"), content.to_string())
+        .await?;
     let path = format!("{FLEET}/namespaces/{DEPLOYMENTS}/bundledeployments");
     for number in 0..releases {
         let name = format!("service-{number}");
@@ -344,7 +391,11 @@ async fn counts(connection: &mut Connection) -> Result<BTreeMap<(String, String)
             let (_, rest) = line.split_once(&format!("{name}=\"")).unwrap_or_default();
             rest.split('"').next().unwrap_or_default().to_owned()
         };
-        let value = line.rsplit(' ').next().and_then(|value| value.parse::<f64>().ok()).unwrap_or_default();
+        let value = line
+            .rsplit(' ')
+            .next()
+            .and_then(|value| value.parse::<f64>().ok())
+            .unwrap_or_default();
         let what = match (label(",resource"), label("subresource")) {
             (resource, subresource) if subresource.is_empty() => resource,
             (resource, subresource) => format!("{resource}/{subresource}"),

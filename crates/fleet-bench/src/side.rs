@@ -25,7 +25,6 @@ pub(crate) struct Side {
     pub(crate) processes: Vec<u32>,
     /// An account that may do what is measured and nothing else.
     pub(crate) user: Access,
-    pub(crate) administrator: Access,
     _running: Running,
 }
 
@@ -106,7 +105,6 @@ impl Side {
             name,
             processes,
             user,
-            administrator,
             _running: running,
         })
     }

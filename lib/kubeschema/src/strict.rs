@@ -2,6 +2,7 @@
 //!
 //! A strict decoder reports problems in the order in which it meets them; [`scan`] gives that order.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// What a JSON text says about its fields besides their values.
@@ -9,13 +10,21 @@ use std::collections::BTreeMap;
 pub struct Scan {
     /// Paths of fields that occur again in the same object, in the order of the text.
     pub duplicates: Vec<String>,
-    order: BTreeMap<String, usize>,
+    /// The text, for the rare case that its order is asked for.
+    text: String,
 }
 
 impl Scan {
     /// Sorts paths of fields by where they stand in the text; unknown paths last.
     pub fn sort(&self, paths: &mut [String]) {
-        paths.sort_by_key(|path| self.order.get(path).copied().unwrap_or(usize::MAX));
+        if paths.len() < 2 {
+            return;
+        }
+        let mut reader = Reader::new(&self.text);
+        reader.order = Some(BTreeMap::new());
+        let _ = reader.value();
+        let order = reader.order.unwrap_or_default();
+        paths.sort_by_key(|path| order.get(path).copied().unwrap_or(usize::MAX));
     }
 }
 
@@ -24,20 +33,37 @@ const MAXIMUM_DEPTH: usize = 200;
 
 /// Scans a JSON text. A malformed one is scanned as far as it goes.
 pub fn scan(text: &str) -> Scan {
-    let mut reader = Reader {
-        rest: text.as_bytes(),
-        found: Scan::default(),
-    };
-    let _ = reader.value("", 0);
-    reader.found
+    let mut reader = Reader::new(text);
+    let _ = reader.value();
+    Scan {
+        duplicates: reader.duplicates,
+        text: text.to_owned(),
+    }
 }
 
+/// Every write is scanned, so nothing is written down before there is something to tell.
 struct Reader<'a> {
     rest: &'a [u8],
-    found: Scan,
+    path: Vec<Step<'a>>,
+    duplicates: Vec<String>,
+    order: Option<BTreeMap<String, usize>>,
 }
 
-impl Reader<'_> {
+enum Step<'a> {
+    Field(Cow<'a, str>),
+    Item(usize),
+}
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a str) -> Self {
+        Self {
+            rest: text.as_bytes(),
+            path: Vec::new(),
+            duplicates: Vec::new(),
+            order: None,
+        }
+    }
+
     fn next(&mut self) -> Option<u8> {
         let space = self.rest.iter().take_while(|b| b.is_ascii_whitespace()).count();
         self.rest = self.rest.get(space..)?;
@@ -50,14 +76,14 @@ impl Reader<'_> {
         Some(byte)
     }
 
-    fn value(&mut self, path: &str, depth: usize) -> Option<()> {
-        if depth > MAXIMUM_DEPTH {
+    fn value(&mut self) -> Option<()> {
+        if self.path.len() > MAXIMUM_DEPTH {
             return None;
         }
         match self.next()? {
-            b'{' => self.object(path, depth),
-            b'[' => self.list(path, depth),
-            b'"' => self.string().map(|_| ()),
+            b'{' => self.object(),
+            b'[' => self.list(),
+            b'"' => self.string().map(drop),
             _ => {
                 let length = self
                     .rest
@@ -70,9 +96,9 @@ impl Reader<'_> {
         }
     }
 
-    fn object(&mut self, path: &str, depth: usize) -> Option<()> {
+    fn object(&mut self) -> Option<()> {
         self.take()?;
-        let mut seen: Vec<String> = Vec::new();
+        let mut seen: Vec<Cow<'a, str>> = Vec::new();
         loop {
             match self.next()? {
                 b'}' => {
@@ -83,23 +109,42 @@ impl Reader<'_> {
                     self.take()?;
                 }
                 b'"' => {
-                    let name = self.string()?;
-                    let here = crate::field::child(path, &name);
-                    let position = self.found.order.len();
-                    self.found.order.entry(here.clone()).or_insert(position);
-                    if seen.contains(&name) {
-                        self.found.duplicates.push(here.clone());
-                    }
-                    seen.push(name);
+                    let name = name(self.string()?)?;
+                    let again = seen.contains(&name);
+                    seen.push(name.clone());
+                    self.path.push(Step::Field(name));
+                    self.note(again);
                     (self.take()? == b':').then_some(())?;
-                    self.value(&here, depth + 1)?;
+                    self.value()?;
+                    self.path.pop();
                 }
                 _ => return None,
             }
         }
     }
 
-    fn list(&mut self, path: &str, depth: usize) -> Option<()> {
+    /// Writes down the field at hand where that is wanted.
+    fn note(&mut self, again: bool) {
+        if again {
+            self.duplicates.push(self.here());
+        }
+        if self.order.is_some() {
+            let here = self.here();
+            if let Some(order) = &mut self.order {
+                let position = order.len();
+                order.entry(here).or_insert(position);
+            }
+        }
+    }
+
+    fn here(&self) -> String {
+        self.path.iter().fold(String::new(), |path, step| match step {
+            Step::Field(name) => crate::field::child(&path, name),
+            Step::Item(position) => crate::field::index(&path, *position),
+        })
+    }
+
+    fn list(&mut self) -> Option<()> {
         self.take()?;
         let mut position = 0;
         loop {
@@ -112,12 +157,17 @@ impl Reader<'_> {
                     self.take()?;
                     position += 1;
                 }
-                _ => self.value(&crate::field::index(path, position), depth + 1)?,
+                _ => {
+                    self.path.push(Step::Item(position));
+                    self.value()?;
+                    self.path.pop();
+                }
             }
         }
     }
 
-    fn string(&mut self) -> Option<String> {
+    /// A string with its quotes, as it is spelled.
+    fn string(&mut self) -> Option<&'a [u8]> {
         self.next()?;
         let mut escaped = false;
         let end = self.rest.iter().skip(1).position(|byte| {
@@ -127,8 +177,17 @@ impl Reader<'_> {
         })?;
         let (text, rest) = self.rest.split_at_checked(end + 2)?;
         self.rest = rest;
-        serde_json::from_slice(text).ok()
+        Some(text)
     }
+}
+
+/// What a quoted name says.
+fn name(quoted: &[u8]) -> Option<Cow<'_, str>> {
+    if quoted.contains(&b'\\') {
+        return serde_json::from_slice::<String>(quoted).ok().map(Cow::Owned);
+    }
+    let inner = quoted.get(1..quoted.len().checked_sub(1)?)?;
+    std::str::from_utf8(inner).ok().map(Cow::Borrowed)
 }
 
 #[cfg(test)]

@@ -62,20 +62,22 @@ pub(super) async fn make(
     strategy::clear(&request.resource, &mut given);
     let prefix = text(&given, "/metadata/generateName").to_owned();
     let generated = text(&given, "/metadata/name").is_empty() && !prefix.is_empty();
+    let made = |entry| {
+        let mut answer = Answer::object(201, &request.resource, entry);
+        answer.warnings.clone_from(&warnings);
+        answer
+    };
+    if !generated {
+        let name = text(&given, "/metadata/name").to_owned();
+        let entry = attempt(cluster, request, given, origin, dry_run).await?;
+        return entry.map(made).ok_or_else(|| already_exists(request, &name));
+    }
     for _ in 0..ROLLS {
         let mut object = given.clone();
-        if generated {
-            let prefix: String = prefix.chars().take(LONGEST_PREFIX).collect();
-            metadata_mut(&mut object).insert("name".to_owned(), format!("{prefix}{}", cluster.suffix()).into());
-        }
-        match attempt(cluster, request, object, origin, dry_run).await? {
-            Some(entry) => {
-                let mut answer = Answer::object(201, &request.resource, entry);
-                answer.warnings = warnings;
-                return Ok(answer);
-            }
-            None if generated => {}
-            None => return Err(already_exists(request, text(&given, "/metadata/name"))),
+        let start: String = prefix.chars().take(LONGEST_PREFIX).collect();
+        metadata_mut(&mut object).insert("name".to_owned(), format!("{start}{}", cluster.suffix()).into());
+        if let Some(entry) = attempt(cluster, request, object, origin, dry_run).await? {
+            return Ok(made(entry));
         }
     }
     let why = "the server was not able to generate a unique name for the object";

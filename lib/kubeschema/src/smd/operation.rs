@@ -1,5 +1,7 @@
 //! The two operations that keep owners: [`update`] for writes of any kind, [`apply`] for server-side apply.
 
+use std::sync::LazyLock;
+
 use serde_json::{Value, json};
 
 use super::Error;
@@ -37,7 +39,7 @@ pub struct Request<'a> {
 }
 
 /// Fields nobody owns.
-fn never_owned() -> Set {
+static NEVER_OWNED: LazyLock<Set> = LazyLock::new(|| {
     Set::of_fields(&[
         &["apiVersion"],
         &["kind"],
@@ -52,7 +54,7 @@ fn never_owned() -> Set {
         &["metadata", "managedFields"],
         &["metadata", "resourceVersion"],
     ])
-}
+});
 
 /// After a create, replace, patch or status write: brings `new`'s managedFields up to date.
 ///
@@ -76,8 +78,11 @@ pub fn update(request: &Request<'_>, live: Option<&Value>, new: &mut Value) {
         write_entries(new, Vec::new());
         return;
     }
-    let (older, newer) = (bare(live, request), bare(Some(new), request));
-    record(request, &older, &newer, request.manager, &mut entries);
+    // What it said about its managers was read; the entries are written anew below.
+    if let Some(metadata) = new.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+    record(request, &bare(live, request), new, request.manager, &mut entries);
     cap(&mut entries);
     write_entries(new, entries);
 }
@@ -182,7 +187,7 @@ fn apply_once(request: &Request<'_>, live: Option<&Value>, config: &Value, force
     } else {
         request.now.map(str::to_owned)
     };
-    own.set = own.set.difference(&never_owned());
+    own.set = own.set.difference(&NEVER_OWNED);
     if !own.set.is_empty() {
         entries.push(own);
     }
@@ -231,7 +236,7 @@ fn record(request: &Request<'_>, older: &Value, newer: &Value, manager: &str, en
         .modified
         .union(&found.added)
         .without(&request.reset)
-        .difference(&never_owned());
+        .difference(&NEVER_OWNED);
     if set.is_empty() {
         return;
     }
