@@ -25,6 +25,8 @@ cargo xtask COMMAND
   tidy                check the form of the tree: dependencies, module headers, paths named in documents
   oracle helm DIR…    render every chart below the directories with real helm and with fleet, say where they differ
                       (--bin PROGRAM, --only TEXT, --json FILE, --markdown FILE)
+  oracle kustomize DIR…
+                      build every kustomization below the directories with real kubectl and with fleet (same options)
   tools               fetch the real helm 4 and 3, kubectl and Helm's library into target/tools (needs Python), print where they are
   fuzz [TARGET…] [--seconds N]
                       look for inputs that break a law, 600 seconds per target (needs cargo-fuzz)

@@ -89,7 +89,9 @@ impl Accumulated {
         let [at] = found.as_slice() else {
             return Err(format!("behavior: there are {} objects to {word}, {id}", found.len()));
         };
-        let Some(old) = self.resources.get_mut(*at) else { return Ok(()) };
+        let Some(old) = self.resources.get_mut(*at) else {
+            return Ok(());
+        };
         resource.succeed(old);
         if resource.behavior == Behavior::Merge {
             for part in ["data", "binaryData"] {
@@ -105,7 +107,10 @@ impl Accumulated {
     }
 
     fn join(&mut self, other: Accumulated) -> Result<(), String> {
-        other.resources.into_iter().try_for_each(|resource| self.append(resource))?;
+        other
+            .resources
+            .into_iter()
+            .try_for_each(|resource| self.append(resource))?;
         self.config = std::mem::take(&mut self.config).join(&other.config)?;
         let mut variables = other.variables.into_values();
         variables
@@ -121,7 +126,12 @@ impl Accumulated {
 
 /// Entries of the old object that the new one does not have.
 fn join_data(resource: &mut Resource, old: &Resource, part: &str) {
-    let Some(entries) = old.object.get(part).and_then(|node| node.as_map()).filter(|map| !map.is_empty()) else {
+    let Some(entries) = old
+        .object
+        .get(part)
+        .and_then(|node| node.as_map())
+        .filter(|map| !map.is_empty())
+    else {
         return;
     };
     if let Some(own) = resource.object.map_under(part) {
@@ -166,7 +176,11 @@ impl<'a> Level<'a> {
         let path = own.openapi.get("path").filter(|path| !path.is_empty());
         let version = own.openapi.get("version").map(String::as_str).unwrap_or_default();
         let text = match path {
-            Some(path) => Some(self.loader.text(path).map_err(|message| self.failed("openapi.path", message))?),
+            Some(path) => Some(
+                self.loader
+                    .text(path)
+                    .map_err(|message| self.failed("openapi.path", message))?,
+            ),
             None => None,
         };
         if self.build.chosen.get() {
@@ -299,13 +313,17 @@ impl<'a> Level<'a> {
                 "ConfigMapGenerator",
                 &own.config_map_generator,
             ),
-            (Made::Secret, "secretGenerator", "SecretGenerator", &own.secret_generator),
+            (
+                Made::Secret,
+                "secretGenerator",
+                "SecretGenerator",
+                &own.secret_generator,
+            ),
         ] {
             for (index, generator) in generators.iter().enumerate() {
                 let shared = own.generator_options.as_ref();
-                let mut resource =
-                    generator::generate(&self.loader, made, generator, shared, &self.build.budget)
-                        .map_err(|message| self.part_failed(&format!("{field}[{index}]"), &message))?;
+                let mut resource = generator::generate(&self.loader, made, generator, shared, &self.build.budget)
+                    .map_err(|message| self.part_failed(&format!("{field}[{index}]"), &message))?;
                 if self.build.traced {
                     resource.origin = Some(Origin::builtin(&self.configured_in(), kind));
                 }

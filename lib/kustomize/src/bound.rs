@@ -44,7 +44,9 @@ impl Budget {
         let entered = self.kustomizations.get() + 1;
         self.kustomizations.set(entered);
         if entered > MAX_KUSTOMIZATIONS {
-            return Err(format!("the build enters more than {MAX_KUSTOMIZATIONS} kustomizations"));
+            return Err(format!(
+                "the build enters more than {MAX_KUSTOMIZATIONS} kustomizations"
+            ));
         }
         Ok(())
     }

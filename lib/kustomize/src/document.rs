@@ -96,7 +96,10 @@ mod tests {
 
     fn names(text: &str) -> Vec<String> {
         let objects = read(text).unwrap();
-        objects.iter().map(|object| object.spelling_at(&["metadata", "name"]).to_owned()).collect()
+        objects
+            .iter()
+            .map(|object| object.spelling_at(&["metadata", "name"]).to_owned())
+            .collect()
     }
 
     #[test]

@@ -93,7 +93,11 @@ fn by_name(
 fn texts(old: Vec<Node>, patch: Vec<Node>) -> Vec<Node> {
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     let mut merged: Vec<Node> = Vec::new();
-    for (replaces, item) in patch.into_iter().map(|item| (false, item)).chain(old.into_iter().map(|item| (true, item))) {
+    for (replaces, item) in patch
+        .into_iter()
+        .map(|item| (false, item))
+        .chain(old.into_iter().map(|item| (true, item)))
+    {
         let Some(text) = item.spelling().filter(|_| !item.is_null()).map(str::to_owned) else {
             continue;
         };
@@ -130,7 +134,11 @@ fn by_keys(
     if keys.len() > 1 {
         complete(&mut identities);
     }
-    let any = |at: usize| identities.iter().any(|identity| identity.get(at).is_some_and(|text| !text.is_empty()));
+    let any = |at: usize| {
+        identities
+            .iter()
+            .any(|identity| identity.get(at).is_some_and(|text| !text.is_empty()))
+    };
     let mut used: Vec<usize> = (0..keys.len()).filter(|at| any(*at)).collect();
     if used.is_empty() {
         used = (0..keys.len()).collect();
@@ -138,7 +146,11 @@ fn by_keys(
     let keys: Vec<&str> = used.iter().filter_map(|at| keys.get(*at)).map(String::as_str).collect();
     let mut merged: Vec<Node> = Vec::new();
     for identity in &identities {
-        let values: Vec<&str> = used.iter().filter_map(|at| identity.get(*at)).map(String::as_str).collect();
+        let values: Vec<&str> = used
+            .iter()
+            .filter_map(|at| identity.get(*at))
+            .map(String::as_str)
+            .collect();
         let position = |items: &[Node]| items.iter().position(|item| matches_said(item, &keys, &values));
         let at = position(&old);
         let before = at.and_then(|at| old.get(at).cloned());
@@ -185,7 +197,9 @@ fn said(item: &Node, key: &str) -> String {
 /// Identities that say the same where both say something complete one another.
 fn complete(identities: &mut [Vec<String>]) {
     for one in 0..identities.len() {
-        let Some(own) = identities.get(one).cloned() else { return };
+        let Some(own) = identities.get(one).cloned() else {
+            return;
+        };
         for other in 0..identities.len() {
             let joined = identities.get(other).and_then(|other| joined(&own, other));
             if let Some(joined) = joined {
@@ -235,11 +249,14 @@ fn put(items: &mut Vec<Node>, keys: &[&str], values: &[&str], new: Option<Node>)
             kept.push(item);
             continue;
         }
-        let equal = keys.iter().enumerate().all(|(index, key)| match (item.get(key), values.get(index)) {
-            (Some(own), Some(value)) => value.is_empty() || own.spelling() == Some(value),
-            (None, Some(_)) => false,
-            (_, None) => index > 0,
-        });
+        let equal = keys
+            .iter()
+            .enumerate()
+            .all(|(index, key)| match (item.get(key), values.get(index)) {
+                (Some(own), Some(value)) => value.is_empty() || own.spelling() == Some(value),
+                (None, Some(_)) => false,
+                (_, None) => index > 0,
+            });
         if !equal {
             if !values.is_empty() {
                 kept.push(item);

@@ -116,7 +116,10 @@ mod tests {
 
     #[test]
     fn an_escaped_separator_is_part_of_a_key() {
-        assert_eq!(parts("metadata/annotations/x.io\\/y", '/'), ["metadata", "annotations", "x.io/y"]);
+        assert_eq!(
+            parts("metadata/annotations/x.io\\/y", '/'),
+            ["metadata", "annotations", "x.io/y"]
+        );
         assert_eq!(parts("/spec/a", '/'), ["spec", "a"]);
         assert_eq!(parts("spec", '/'), ["spec"]);
     }

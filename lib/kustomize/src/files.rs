@@ -138,8 +138,14 @@ impl<'a> Loader<'a> {
                 let text = self.text(name).map_err(|message| Error::file(&path, message))?;
                 Ok((path, text))
             }
-            [] => Err(Error::file(dir, format!("directory '{dir}' has none of {}", NAMES.join(", ")))),
-            _ => Err(Error::file(dir, format!("directory '{dir}' has more than one kustomization file"))),
+            [] => Err(Error::file(
+                dir,
+                format!("directory '{dir}' has none of {}", NAMES.join(", ")),
+            )),
+            _ => Err(Error::file(
+                dir,
+                format!("directory '{dir}' has more than one kustomization file"),
+            )),
         }
     }
 

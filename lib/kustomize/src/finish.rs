@@ -83,7 +83,11 @@ pub(crate) fn build(files: &dyn Files, dir: &str, order: Order) -> Result<Vec<Va
         {
             labels.insert(MANAGED_BY.to_owned(), Node::text(MANAGER));
         }
-        annotate(&mut resource, wants("originAnnotations"), wants("transformerAnnotations"));
+        annotate(
+            &mut resource,
+            wants("originAnnotations"),
+            wants("transformerAnnotations"),
+        );
         let id = resource.id();
         let value = resource.object.value();
         objects.push(value.map_err(|message| Error::file(&level.file, format!("object {id}: {message}")))?);

@@ -83,7 +83,9 @@ fn pairs(loader: &Loader<'_>, generator: &Generator, budget: &Budget) -> Result<
     let mut seen = std::collections::BTreeSet::new();
     let mut pairs: Vec<(String, Vec<u8>)> = Vec::new();
     let mut add = |part: &str, key: &str, bytes: &[u8]| {
-        budget.spend(bytes.len() + key.len()).map_err(|message| format!("{part}: {message}"))?;
+        budget
+            .spend(bytes.len() + key.len())
+            .map_err(|message| format!("{part}: {message}"))?;
         if !seen.insert(key.to_owned()) {
             return Err(format!("{part}: key '{key}' is given twice"));
         }
@@ -175,6 +177,9 @@ mod tests {
 
     #[test]
     fn only_matching_quotes_are_taken_off() {
-        assert_eq!([unquoted("'a'"), unquoted("\"a'"), unquoted("\""), unquoted("")], ["a", "\"a'", "\"", ""]);
+        assert_eq!(
+            [unquoted("'a'"), unquoted("\"a'"), unquoted("\""), unquoted("")],
+            ["a", "\"a'", "\"", ""]
+        );
     }
 }

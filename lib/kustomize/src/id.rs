@@ -20,8 +20,16 @@ pub(crate) const NO_NAMESPACE: &str = "_non_namespaceable_";
 const CLUSTER_SCOPED: [(&str, &str, &str); 36] = [
     ("admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration"),
     ("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration"),
-    ("admissionregistration.k8s.io", "v1beta1", "MutatingWebhookConfiguration"),
-    ("admissionregistration.k8s.io", "v1beta1", "ValidatingWebhookConfiguration"),
+    (
+        "admissionregistration.k8s.io",
+        "v1beta1",
+        "MutatingWebhookConfiguration",
+    ),
+    (
+        "admissionregistration.k8s.io",
+        "v1beta1",
+        "ValidatingWebhookConfiguration",
+    ),
     ("apiextensions.k8s.io", "v1", "CustomResourceDefinition"),
     ("apiextensions.k8s.io", "v1beta1", "CustomResourceDefinition"),
     ("apiregistration.k8s.io", "v1", "APIService"),

@@ -276,12 +276,18 @@ impl Kustomization {
             }
         };
         if !self.api_version.is_empty() && self.api_version != wanted {
-            let message = format!("'{}' does not fit {}, which needs {wanted}", self.api_version, self.kind);
+            let message = format!(
+                "'{}' does not fit {}, which needs {wanted}",
+                self.api_version, self.kind
+            );
             return Err(Error::field(file, "apiVersion", message));
         }
         let helm = [
             ("helmCharts", !self.helm_charts.is_empty()),
-            ("helmChartInflationGenerator", !self.helm_chart_inflation_generator.is_empty()),
+            (
+                "helmChartInflationGenerator",
+                !self.helm_chart_inflation_generator.is_empty(),
+            ),
         ];
         match helm.iter().find(|(_, used)| *used) {
             Some((field, _)) => Err(Error::field(file, *field, "charts are not rendered here")),

@@ -62,7 +62,13 @@ impl Merged {
 /// # Errors
 /// A map where the other has a list, and the like; directives nobody knows.
 pub(crate) fn object(schemas: &Schemas, object: Node, patch: Node) -> Result<Option<Node>, String> {
-    Ok(walk(schemas, None, Some(object), Some(patch))?.stored())
+    let before = object.clone();
+    let merged = walk(schemas, None, Some(object), Some(patch))?;
+    // An object that would be replaced as a whole stays what it was, as for the real program.
+    if merged.replaces {
+        return Ok(Some(before));
+    }
+    Ok(merged.stored())
 }
 
 /// Merges two values; either may be missing.
@@ -189,12 +195,7 @@ fn fields(schemas: &Schemas, schema: Option<&Schema>, mut old: Map, patch: Optio
     Ok(old)
 }
 
-fn lists(
-    schemas: &Schemas,
-    schema: Option<&Schema>,
-    old: Option<Node>,
-    patch: Option<Node>,
-) -> Result<Merged, String> {
+fn lists(schemas: &Schemas, schema: Option<&Schema>, old: Option<Node>, patch: Option<Node>) -> Result<Merged, String> {
     let Some(keys) = schema.and_then(Schema::merge_keys) else {
         return Ok(match (old, patch) {
             (_, Some(patch)) => Merged::new(Some(patch)),

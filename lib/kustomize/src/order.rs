@@ -122,7 +122,13 @@ pub(crate) fn rank(gvk: &Gvk) -> (i64, String) {
 
 /// What is empty comes after everything that is said.
 fn spelled(gvk: &Gvk) -> String {
-    let or = |text: &str, otherwise: &str| if text.is_empty() { otherwise.to_owned() } else { text.to_owned() };
+    let or = |text: &str, otherwise: &str| {
+        if text.is_empty() {
+            otherwise.to_owned()
+        } else {
+            text.to_owned()
+        }
+    };
     format!(
         "{}_{}_{}",
         or(&gvk.group, "~G"),
@@ -132,6 +138,12 @@ fn spelled(gvk: &Gvk) -> String {
 }
 
 fn named(id: &Id) -> String {
-    let or = |text: &str, otherwise: &str| if text.is_empty() { otherwise.to_owned() } else { text.to_owned() };
+    let or = |text: &str, otherwise: &str| {
+        if text.is_empty() {
+            otherwise.to_owned()
+        } else {
+            text.to_owned()
+        }
+    };
     format!("{}|{}", or(&id.namespace, "~X"), or(&id.name, "~N"))
 }

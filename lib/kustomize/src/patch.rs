@@ -36,7 +36,9 @@ impl Content {
             }
             (Ok(objects), _) => Ok(Self::Strategic(objects)),
             (Err(_), Ok(operations)) => Ok(Self::Json(operations)),
-            (Err(error), Err(_)) => Err(format!("the patch is no partial object and no list of operations: {error}")),
+            (Err(error), Err(_)) => Err(format!(
+                "the patch is no partial object and no list of operations: {error}"
+            )),
         }
     }
 }
@@ -60,12 +62,7 @@ pub(crate) fn operations(text: &str) -> Result<Value, String> {
 }
 
 /// Applies an entry of `patches`; `text` is the patch itself.
-pub(crate) fn apply(
-    schemas: &Schemas,
-    entry: &Patch,
-    text: &str,
-    resources: &mut Vec<Resource>,
-) -> Result<(), String> {
+pub(crate) fn apply(schemas: &Schemas, entry: &Patch, text: &str, resources: &mut Vec<Resource>) -> Result<(), String> {
     let options = entry.options.unwrap_or_default();
     match (Content::read(text)?, &entry.target) {
         (Content::Strategic(patches), None) => untargeted(schemas, patches, options, resources),
@@ -76,7 +73,9 @@ pub(crate) fn apply(
             if patches.next().is_some() {
                 return Err("more than one partial object in a patch with a target".to_owned());
             }
-            to_all(schemas, &patch, options, resources, &|resource| target.selects(resource))
+            to_all(schemas, &patch, options, resources, &|resource| {
+                target.selects(resource)
+            })
         }
         (Content::Json(_), None) => Err("a list of operations needs a target".to_owned()),
         (Content::Json(operations), Some(target)) => {
@@ -102,7 +101,9 @@ fn untargeted(
     for patch in patches {
         let id = Resource::new(patch.clone()).id();
         let at = unique(resources, &id, &deleted)?;
-        let Some(resource) = resources.get_mut(at) else { continue };
+        let Some(resource) = resources.get_mut(at) else {
+            continue;
+        };
         let there = strategic(schemas, resource, patch, options)?;
         if let Some(mark) = deleted.get_mut(at) {
             *mark = !there;
@@ -192,12 +193,7 @@ pub(crate) fn no_twins(resources: &[Resource]) -> Result<(), String> {
 }
 
 /// Applies a partial object to one object; whether it is still there. Who the object is stays, unless allowed.
-fn strategic(
-    schemas: &Schemas,
-    resource: &mut Resource,
-    patch: Node,
-    options: PatchOptions,
-) -> Result<bool, String> {
+fn strategic(schemas: &Schemas, resource: &mut Resource, patch: Node, options: PatchOptions) -> Result<bool, String> {
     let id = resource.id();
     if options.allow_name_change || options.allow_kind_change {
         resource.remember();
@@ -218,6 +214,25 @@ fn strategic(
     Ok(true)
 }
 
+/// An operation as the real program means it: what is replaced or copied in a map need not be there.
+fn lenient(object: &Value, operation: &Value) -> Value {
+    let mut operation = operation.clone();
+    let missing = |pointer: &str| {
+        let parent = pointer.rsplit_once('/').map(|(parent, _)| object.pointer(parent));
+        matches!(parent, Some(Some(Value::Object(_)))) && object.pointer(pointer).is_none()
+    };
+    let text = |key: &str| operation[key].as_str().unwrap_or_default().to_owned();
+    match operation["op"].as_str() {
+        Some("replace") if missing(&text("path")) => operation["op"] = "add".into(),
+        Some("copy") if missing(&text("from")) => {
+            operation["op"] = "add".into();
+            operation["value"] = Value::Null;
+        }
+        _ => {}
+    }
+    operation
+}
+
 /// Applies operations to one object.
 pub(crate) fn json(resource: &mut Resource, operations: &Value) -> Result<(), String> {
     let id = resource.id();
@@ -234,7 +249,7 @@ pub(crate) fn json(resource: &mut Resource, operations: &Value) -> Result<(), St
         annotations.insert(MARK.to_owned(), "".into());
     }
     for operation in operations.as_array().into_iter().flatten() {
-        let one = Value::Array(vec![operation.clone()]);
+        let one = Value::Array(vec![lenient(&object, operation)]);
         kubeschema::patch::json::apply(&mut object, &one).map_err(|error| failed(error.to_string()))?;
         if operation["op"] == "copy" {
             bound::check(&object).map_err(failed)?;

@@ -35,7 +35,11 @@ pub(crate) fn split(path: &str) -> Vec<String> {
 /// Key and value of a part such as `[name=app]`; the key may be empty.
 fn condition(part: &str) -> Option<Result<(&str, &str), String>> {
     let inner = part.strip_prefix('[')?.strip_suffix(']')?;
-    Some(inner.split_once('=').ok_or_else(|| format!("'{part}' is not of the form [key=value]")))
+    Some(
+        inner
+            .split_once('=')
+            .ok_or_else(|| format!("'{part}' is not of the form [key=value]")),
+    )
 }
 
 /// The one value a path means; `None` if there is none.
@@ -218,7 +222,9 @@ fn at_items(
     let pattern = Regex::new(value).map_err(|error| format!("'[{key}={value}]': {error}"))?;
     let fits = |item: &Node| {
         let found = if key.is_empty() { Some(item) } else { item.get(key) };
-        found.and_then(Node::spelling).is_some_and(|text| pattern.is_match(text.trim()))
+        found
+            .and_then(Node::spelling)
+            .is_some_and(|text| pattern.is_match(text.trim()))
     };
     if make.is_some() && !items.iter().any(fits) {
         items.push(if key.is_empty() {
@@ -249,7 +255,10 @@ mod tests {
             ("a.b", vec!["a", "b"]),
             ("a.[b.c=d.e].f", vec!["a", "[b.c=d.e]", "f"]),
             ("metadata.annotations.a\\.b/c", vec!["metadata", "annotations", "a.b/c"]),
-            ("metadata.annotations.[a.b/c].d", vec!["metadata", "annotations", "a.b/c", "d"]),
+            (
+                "metadata.annotations.[a.b/c].d",
+                vec!["metadata", "annotations", "a.b/c", "d"],
+            ),
             ("spec.0.*", vec!["spec", "0", "*"]),
         ] {
             assert_eq!(split(path), parts, "{path}");

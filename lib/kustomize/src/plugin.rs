@@ -161,9 +161,7 @@ impl Plugin {
             "LabelTransformer" => Self::Labels(fields.labels, some),
             "PrefixTransformer" => Self::Prefix(fields.prefix, specs.ok_or_else(wanted)?),
             "SuffixTransformer" => Self::Suffix(fields.suffix, specs.ok_or_else(wanted)?),
-            "PrefixSuffixTransformer" => {
-                Self::PrefixSuffix(fields.prefix, fields.suffix, specs.ok_or_else(wanted)?)
-            }
+            "PrefixSuffixTransformer" => Self::PrefixSuffix(fields.prefix, fields.suffix, specs.ok_or_else(wanted)?),
             "ImageTagTransformer" => Self::Image(fields.image_tag, some),
             "ReplicaCountTransformer" => Self::Replica(fields.replica, some),
             "ReplacementTransformer" => Self::Replacements(fields.replacements),

@@ -63,8 +63,10 @@ pub(crate) fn update(resources: &mut [Resource], references: &[NameReference]) -
                     named: &named,
                     is_role: spec.path.ends_with("roleRef/name"),
                 };
-                field::each(&mut resource.object, &anywhere, Create::Nothing, &mut |node| about.update(node))
-                    .map_err(|message| format!("object {}: {message}", own.id))?;
+                field::each(&mut resource.object, &anywhere, Create::Nothing, &mut |node| {
+                    about.update(node)
+                })
+                .map_err(|message| format!("object {}: {message}", own.id))?;
             }
         }
     }
@@ -94,7 +96,11 @@ impl Candidate {
 /// Whether the longer list ends as the shorter one; an empty one is only like another empty one.
 fn same_end(a: &[String], b: &[String]) -> bool {
     let (short, long) = if a.len() > b.len() { (b, a) } else { (a, b) };
-    if short.is_empty() { long.is_empty() } else { long.ends_with(short) }
+    if short.is_empty() {
+        long.is_empty()
+    } else {
+        long.ends_with(short)
+    }
 }
 
 /// Namespaces of the accounts that a role binding is for: it may name accounts outside of its own.
@@ -103,7 +109,9 @@ fn account_spaces(object: &Node) -> Result<Vec<String>, String> {
         return Ok(Vec::new());
     }
     let subjects = object.get("subjects").and_then(Node::as_list).unwrap_or_default();
-    let accounts = subjects.iter().filter(|subject| subject.spelling_at(&["kind"]) == "ServiceAccount");
+    let accounts = subjects
+        .iter()
+        .filter(|subject| subject.spelling_at(&["kind"]) == "ServiceAccount");
     let mut spaces = Vec::new();
     for namespace in accounts.filter_map(|account| account.get("namespace")) {
         match namespace {
@@ -195,7 +203,9 @@ impl About<'_> {
             return Err("there is no name".to_owned());
         };
         let old = name.spelling().unwrap_or_default().to_owned();
-        let namespace = node.get("namespace").map(|node| node.spelling().unwrap_or_default().to_owned());
+        let namespace = node
+            .get("namespace")
+            .map(|node| node.spelling().unwrap_or_default().to_owned());
         let same = |one: &Candidate, other: &Candidate| one.name == other.name && one.namespace == other.namespace;
         let Some(found) = self.meant(&old, namespace.as_deref(), &same)? else {
             return Ok(());
@@ -230,7 +240,10 @@ impl About<'_> {
             // First the namespace that objects had, if anything is called that, else the one they have.
             let had = |other: &Candidate| other.former.first().unwrap_or(&other.id).effective_namespace() == namespace;
             let has = |other: &Candidate| other.id.effective_namespace() == namespace;
-            let any = referrer.candidates.iter().any(|other| referrer.reaches(other) && had(other));
+            let any = referrer
+                .candidates
+                .iter()
+                .any(|other| referrer.reaches(other) && had(other));
             found.retain(|other| if any { had(other) } else { has(other) });
         }
         found.retain(|other| other.former.iter().any(|id| id.gvk.is_selected(self.named)));

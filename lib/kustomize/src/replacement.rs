@@ -49,7 +49,11 @@ fn found(resources: &[Resource], source: &Source) -> Result<Node, String> {
     let [resource] = chosen.as_slice() else {
         return Err(format!("{} objects are selected, one is needed", chosen.len()));
     };
-    let field = if source.field_path.is_empty() { DEFAULT_FIELD } else { &source.field_path };
+    let field = if source.field_path.is_empty() {
+        DEFAULT_FIELD
+    } else {
+        &source.field_path
+    };
     let missing = || format!("object {} has no field '{field}'", resource.id());
     let node = path::find(&resource.object, &path::split(field)).map_err(|message| format!("{field}: {message}"))?;
     let node = node.filter(|node| !node.is_empty()).ok_or_else(missing)?;
@@ -78,7 +82,11 @@ fn copy(resources: &mut [Resource], value: &Node, target: &ReplacementTarget, bu
         rejects.push((compiled, says_who(reject), says_marks(reject)));
     }
     let default = [DEFAULT_FIELD.to_owned()];
-    let fields: &[String] = if target.field_paths.is_empty() { &default } else { &target.field_paths };
+    let fields: &[String] = if target.field_paths.is_empty() {
+        &default
+    } else {
+        &target.field_paths
+    };
     for resource in resources {
         let ids = resource.ids();
         let rejected = rejects.iter().any(|(reject, who, marks)| {
@@ -177,7 +185,10 @@ fn inside_text(
     let text = path::find(object, way).ok()??.spelling()?.to_owned();
     let tree = goyaml::tree::documents(&text).ok()?.into_iter().next()?.0;
     let mut document = Node::read(tree).ok()?;
-    document.as_map().map(|_| ()).or_else(|| document.as_list().map(|_| ()))?;
+    document
+        .as_map()
+        .map(|_| ())
+        .or_else(|| document.as_list().map(|_| ()))?;
     let count = path::each(&mut document, rest, make, &mut |slot| put(slot, value, options)).ok()?;
     if count == 0 {
         return None;
@@ -203,7 +214,10 @@ fn written(document: &Node, before: &str) -> Option<String> {
     let value = document.value().ok()?;
     if before.contains('\n') && before.contains("  ") {
         let pretty = serde_json::to_string_pretty(&value).ok()?;
-        let escaped = pretty.replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e");
+        let escaped = pretty
+            .replace('&', "\\u0026")
+            .replace('<', "\\u003c")
+            .replace('>', "\\u003e");
         return Some(escaped);
     }
     Some(json::to_string(&value))

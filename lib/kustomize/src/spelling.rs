@@ -108,7 +108,14 @@ const KEYS: &[&str] = &[
 ];
 
 /// Maps whose keys are the user's.
-const OWN_KEYS: &[&str] = &["pairs", "commonLabels", "commonAnnotations", "labels", "annotations", "openapi"];
+const OWN_KEYS: &[&str] = &[
+    "pairs",
+    "commonLabels",
+    "commonAnnotations",
+    "labels",
+    "annotations",
+    "openapi",
+];
 
 /// Fields that are no texts.
 const NO_TEXTS: &[&str] = &[

@@ -144,8 +144,18 @@ impl Level<'_> {
             self.changed(all, "NamespaceTransformer");
         }
         for (field, affix, fields, kind) in [
-            ("namePrefix", Affix::Prefix(&own.name_prefix), &config.name_prefix, "PrefixTransformer"),
-            ("nameSuffix", Affix::Suffix(&own.name_suffix), &config.name_suffix, "SuffixTransformer"),
+            (
+                "namePrefix",
+                Affix::Prefix(&own.name_prefix),
+                &config.name_prefix,
+                "PrefixTransformer",
+            ),
+            (
+                "nameSuffix",
+                Affix::Suffix(&own.name_suffix),
+                &config.name_suffix,
+                "SuffixTransformer",
+            ),
         ] {
             if let Affix::Prefix("") | Affix::Suffix("") = affix {
                 continue;
@@ -206,7 +216,9 @@ impl Level<'_> {
     fn run(&self, plugin: Plugin, field: &str, all: &mut Accumulated) -> Result<(), Error> {
         let schemas = self.build.schemas();
         let done = match plugin {
-            Plugin::ConfigMap(_) | Plugin::Secret(_) | Plugin::Policy(_) => Err("a generator transforms nothing".to_owned()),
+            Plugin::ConfigMap(_) | Plugin::Secret(_) | Plugin::Policy(_) => {
+                Err("a generator transforms nothing".to_owned())
+            }
             Plugin::Annotations(texts, fields) | Plugin::Labels(texts, fields) => {
                 transform::add_texts(&mut all.resources, &texts, &fields)
             }
@@ -268,7 +280,10 @@ impl Level<'_> {
                 resource.object
             };
             let same = before.len() == all.resources.len()
-                && before.iter().zip(&all.resources).all(|(before, after)| before.object == unmarked(after));
+                && before
+                    .iter()
+                    .zip(&all.resources)
+                    .all(|(before, after)| before.object == unmarked(after));
             if !same {
                 return Err(self.failed(&field, "a validator must not change objects"));
             }
@@ -289,7 +304,10 @@ fn trace(all: &mut Accumulated, origin: &Origin) {
 
 fn label_fields(labels: &Labels, config: &Config) -> Result<Vec<FieldSpec>, String> {
     let mut fields = labels.fields.clone();
-    let mut add = |more: &[FieldSpec]| more.iter().try_for_each(|field| config::add("fields", &mut fields, field));
+    let mut add = |more: &[FieldSpec]| {
+        more.iter()
+            .try_for_each(|field| config::add("fields", &mut fields, field))
+    };
     add(&config.labels)?;
     if labels.include_selectors {
         add(&config.common_labels)?;

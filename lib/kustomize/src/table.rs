@@ -41,7 +41,7 @@ pub(crate) fn defaults() -> Config {
         ],
         common_labels: common_labels(),
         labels: Vec::new(),
-        template_labels: in_metadata("labels"),
+        template_labels: [in_metadata("labels"), volume_claims()].concat(),
         common_annotations: in_metadata("annotations"),
         name_reference: name_references(),
         var_reference: variables(),
@@ -58,7 +58,11 @@ pub(crate) fn defaults() -> Config {
 
 /// Where labels or annotations go when they go into templates.
 fn in_metadata(what: &str) -> Vec<FieldSpec> {
-    let stateful_set = if what == "labels" { APPS_STATEFUL_SET } else { "StatefulSet" };
+    let stateful_set = if what == "labels" {
+        APPS_STATEFUL_SET
+    } else {
+        "StatefulSet"
+    };
     let mut fields = vec![field("", format!("metadata/{what}"), true)];
     for kind in [
         "v1/ReplicationController",
@@ -77,7 +81,11 @@ fn in_metadata(what: &str) -> Vec<FieldSpec> {
 }
 
 fn volume_claims() -> Vec<FieldSpec> {
-    vec![field(APPS_STATEFUL_SET, "spec/volumeClaimTemplates[]/metadata/labels", true)]
+    vec![field(
+        APPS_STATEFUL_SET,
+        "spec/volumeClaimTemplates[]/metadata/labels",
+        true,
+    )]
 }
 
 /// Where labels go when they go into selectors (and then into templates too).
@@ -118,7 +126,11 @@ fn common_labels() -> Vec<FieldSpec> {
 fn images() -> Vec<FieldSpec> {
     let mut fields = Vec::new();
     for way in ["spec", "spec/template/spec"] {
-        for path in ["containers[]/image", "initContainers[]/image", "volumes[]/image/reference"] {
+        for path in [
+            "containers[]/image",
+            "initContainers[]/image",
+            "volumes[]/image/reference",
+        ] {
             fields.push(field("", format!("{way}/{path}"), true));
         }
     }
@@ -320,7 +332,15 @@ fn services() -> Vec<FieldSpec> {
 
 fn variables() -> Vec<FieldSpec> {
     let mut fields = Vec::new();
-    let kinds = ["CronJob", "DaemonSet", "Deployment", "Job", "Pod", "ReplicaSet", "StatefulSet"];
+    let kinds = [
+        "CronJob",
+        "DaemonSet",
+        "Deployment",
+        "Job",
+        "Pod",
+        "ReplicaSet",
+        "StatefulSet",
+    ];
     for kind in kinds {
         for containers in ["containers", "initContainers"] {
             for path in ["args", "command", "env/value", "volumeMounts/mountPath"] {

@@ -259,7 +259,11 @@ fn split_image(text: &str) -> (&str, &str, &str) {
 
 fn changed_image(text: &str, image: &Image) -> String {
     let (name, tag, digest) = split_image(text);
-    let name = if image.new_name.is_empty() { name } else { &image.new_name };
+    let name = if image.new_name.is_empty() {
+        name
+    } else {
+        &image.new_name
+    };
     let suffixed = format!("{tag}{}", image.tag_suffix);
     let (tag, digest) = match (image.new_tag.as_str(), image.digest.as_str(), image.tag_suffix.as_str()) {
         ("", "", "") => (tag, digest),
@@ -282,7 +286,8 @@ pub(crate) fn replicas(resources: &mut [Resource], replica: &Replica, fields: &[
     for spec in fields {
         let is_meant = |resource: &Resource| {
             let ids = resource.ids();
-            ids.iter().any(|id| id.name == replica.name && id.gvk.is_selected(&spec.gvk))
+            ids.iter()
+                .any(|id| id.name == replica.name && id.gvk.is_selected(&spec.gvk))
         };
         for resource in resources.iter_mut().filter(|resource| is_meant(resource)) {
             found = true;

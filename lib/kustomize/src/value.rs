@@ -110,6 +110,9 @@ pub(crate) fn policy(policy: &Policy) -> Result<Resource, String> {
     ])));
     resource.set_name(&service.name);
     resource.set_namespace(&service.namespace);
-    resource.set_texts("annotations", vec![("iam.gke.io/gcp-service-account".to_owned(), address)]);
+    resource.set_texts(
+        "annotations",
+        vec![("iam.gke.io/gcp-service-account".to_owned(), address)],
+    );
     Ok(resource)
 }

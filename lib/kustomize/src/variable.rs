@@ -30,7 +30,11 @@ pub(crate) fn declare(own: &[Variable], variables: &mut Variables, resources: &m
             }
         } else {
             let said = Gvk::new(&reference.api_version, &reference.kind);
-            let group = if said.group.is_empty() { reference.group.clone() } else { said.group };
+            let group = if said.group.is_empty() {
+                reference.group.clone()
+            } else {
+                said.group
+            };
             Gvk { group, ..said }
         };
         let id = Id {
@@ -40,8 +44,10 @@ pub(crate) fn declare(own: &[Variable], variables: &mut Variables, resources: &m
         };
         let strict = !id.namespace.is_empty() || id.gvk.is_cluster_scoped();
         let is = |own: &Id| if strict { own.is(&id) } else { own.is_named(&id) };
-        let mut found: Vec<&mut Resource> =
-            resources.iter_mut().filter(|resource| resource.ids().iter().any(is)).collect();
+        let mut found: Vec<&mut Resource> = resources
+            .iter_mut()
+            .filter(|resource| resource.ids().iter().any(is))
+            .collect();
         match found.as_mut_slice() {
             [] => {}
             [one] => one.variables.push(variable.name.clone()),
@@ -82,8 +88,10 @@ pub(crate) fn resolve(
     }
     for resource in resources.iter_mut() {
         for spec in fields {
-            field::each(&mut resource.object, spec, Create::Nothing, &mut |node| in_field(node, &values, budget))
-                .map_err(|message| format!("object {}: {message}", resource.id()))?;
+            field::each(&mut resource.object, spec, Create::Nothing, &mut |node| {
+                in_field(node, &values, budget)
+            })
+            .map_err(|message| format!("object {}: {message}", resource.id()))?;
         }
     }
     Ok(())
@@ -151,7 +159,10 @@ fn in_scalar(node: &mut Node, values: &Values<'_>, budget: &Budget) -> Result<()
         return Ok(());
     }
     let whole = scalar.text.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')'));
-    if let Some(value) = whole.filter(|name| !name.contains(')')).and_then(|name| values.get(name)) {
+    if let Some(value) = whole
+        .filter(|name| !name.contains(')'))
+        .and_then(|name| values.get(name))
+    {
         budget.spend(value.text.len())?;
         *scalar = value.clone();
         return Ok(());

@@ -112,18 +112,24 @@ fn base(path: &Path) -> String {
 }
 
 fn row(directory: &Path) -> Row {
+    let (name, commit) = named(directory);
+    Row {
+        name,
+        commit,
+        charts: 0,
+        counts: Counts::default(),
+    }
+}
+
+/// Name of a repository, and the commit that is checked out.
+pub(super) fn named(directory: &Path) -> (String, String) {
     let git = Command::new("git")
         .arg("-C")
         .arg(directory)
         .args(["rev-parse", "--short=10", "HEAD"])
         .output();
     let commit = git.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
-    Row {
-        name: base(directory).replacen('+', "/", 1),
-        commit: commit.unwrap_or_default(),
-        charts: 0,
-        counts: Counts::default(),
-    }
+    (base(directory).replacen('+', "/", 1), commit.unwrap_or_default())
 }
 
 fn judge(case: &Case, helm: &Path, ours: &Path, scratch: &Path) -> Result<Judged> {

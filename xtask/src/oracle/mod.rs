@@ -1,11 +1,13 @@
 //! `cargo xtask oracle`: the same input to a real program and to ours, and how often they agree.
 //!
 //! What is compared is public material below directories that the caller names; nothing of it becomes part of the
-//! project. `helm` compares `helm template` with `fleet template`.
+//! project. `helm` compares `helm template` with `fleet template`, `kustomize` compares `kubectl kustomize` with `fleet
+//! build`.
 
 mod compare;
 mod find;
 mod helm;
+mod kustomize;
 mod report;
 mod run;
 mod vendor;
@@ -32,7 +34,10 @@ struct Wanted {
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     match arguments {
         ["helm", rest @ ..] => helm::compare(&wanted(rest)?),
-        _ => bail!("cargo xtask oracle helm DIR… [--bin PROGRAM] [--only TEXT] [--json FILE] [--markdown FILE]"),
+        ["kustomize", rest @ ..] => kustomize::compare(&wanted(rest)?),
+        _ => bail!(
+            "cargo xtask oracle helm|kustomize DIR… [--bin PROGRAM] [--only TEXT] [--json FILE] [--markdown FILE]"
+        ),
     }
 }
 
@@ -57,7 +62,7 @@ fn wanted(arguments: &[&str]) -> Result<Wanted> {
         }
     }
     if wanted.directories.is_empty() {
-        bail!("name at least one directory to look for charts in");
+        bail!("name at least one directory to look in");
     }
     Ok(wanted)
 }
