@@ -56,7 +56,8 @@ pub fn parse_with(dialect: Dialect, text: &str) -> Result<Value, Error> {
     Ok(next(dialect, &mut parser, None)?.map_or(Value::Null, |document| document.value))
 }
 
-/// [`parse`], and which keys were given more than once: what strict readers complain about.
+/// What a server makes of a YAML body: as [`parse`], but integers keep all their digits (`YAMLToJSON` goes through
+/// text, not through floats), and the keys that were given more than once are reported, which strict readers refuse.
 ///
 /// # Errors
 /// As [`parse`].
@@ -245,7 +246,7 @@ struct Key {
 impl Key {
     fn shown(&self) -> String {
         if self.is_text {
-            crate::json::to_string(&self.name)
+            format!("{:?}", self.name)
         } else {
             self.name.clone()
         }
@@ -341,7 +342,11 @@ impl<'a> Decoder<'_, 'a, '_> {
             Scalar::Null => Ok(Value::Null),
             Scalar::Bool(value) => Ok(Value::Bool(value)),
             // JSON numbers are floats for Go; the detour is what rounds large integers.
-            Scalar::Int(value) => Ok(number::from_f64(value as f64).unwrap_or_default()),
+            Scalar::Int(value) if self.keys.is_none() => Ok(number::from_f64(value as f64).unwrap_or_default()),
+            Scalar::Int(value) => Ok(i64::try_from(value)
+                .map(Value::from)
+                .or_else(|_| u64::try_from(value).map(Value::from))
+                .unwrap_or_default()),
             Scalar::Float(value) => number::from_f64(value).ok_or_else(|| {
                 let name = if value.is_nan() {
                     "NaN"
@@ -439,19 +444,24 @@ impl<'a> Decoder<'_, 'a, '_> {
     /// Notes the keys of a mapping that are written twice; says whether there are any.
     fn complain(&mut self, at: usize, end: usize) -> bool {
         let before = self.complaints.len();
-        let mut seen: HashMap<&str, usize> = HashMap::new();
+        let mut seen: HashMap<(u8, &str), usize> = HashMap::new();
         let mut next = at + 1;
         while next < end {
             let key = &self.tape.nodes[next];
-            if let Kind::Scalar { text, .. } = &key.kind {
-                match seen.entry(text) {
-                    Entry::Vacant(free) => {
-                        free.insert(key.offset);
-                    }
-                    Entry::Occupied(first) => {
-                        let shown = crate::json::to_string(text.as_ref());
-                        self.complaints.push((shown, *first.get(), key.offset));
-                    }
+            // Collections have no text of their own, so any two are alike.
+            let written = match &key.kind {
+                Kind::Scalar { text, .. } => (0, text.as_ref()),
+                Kind::Sequence(_) => (1, ""),
+                Kind::Mapping(_) => (2, ""),
+                Kind::Alias(_, name) => (3, *name),
+            };
+            match seen.entry(written) {
+                Entry::Vacant(free) => {
+                    free.insert(key.offset);
+                }
+                Entry::Occupied(first) => {
+                    self.complaints
+                        .push((format!("{:?}", written.1), *first.get(), key.offset));
                 }
             }
             next = self.tape.after(self.tape.after(next));
@@ -459,16 +469,17 @@ impl<'a> Decoder<'_, 'a, '_> {
         self.complaints.len() > before
     }
 
-    /// Remembers a key, and reports it if it was given before; `1` and `"1"` are two keys.
-    fn note(&mut self, given: &mut Given, key: &Key, at: usize, known: bool) {
-        let offset = self.tape.nodes[at].offset;
+    /// Remembers a key, and reports it if the mapping has it; `1` and `"1"` are two keys.
+    fn note(&mut self, given: &mut Given, key: &Key, value_at: usize, known: bool) {
+        let offset = self.tape.nodes[value_at].offset;
         if let Some(keys) = &mut self.keys {
+            let merged = known && !given.is_own(&key.name);
             let seen = if key.is_text {
                 &mut given.texts
             } else {
                 &mut given.others
             };
-            if !seen.insert(key.name.clone()) || known && !given.is_own(&key.name) {
+            if !seen.insert(key.name.clone()) || merged {
                 keys.report(key, offset);
             }
         }
@@ -508,6 +519,16 @@ impl<'a> Decoder<'_, 'a, '_> {
 
     fn merge_mapping(&mut self, at: usize, map: &mut Map<String, Value>) -> Result<(), Fault> {
         if let Value::Object(merged) = self.value(at)? {
+            let offset = self.tape.nodes[at].offset;
+            if let Some(keys) = &mut self.keys {
+                for name in merged.keys().filter(|name| map.contains_key(*name)) {
+                    let key = Key {
+                        name: name.clone(),
+                        is_text: true,
+                    };
+                    keys.report(&key, offset);
+                }
+            }
             map.extend(merged);
         }
         Ok(())
@@ -573,7 +594,7 @@ fn go_value(value: &Value, dialect: Dialect, outermost: bool) -> String {
         Value::Null => "interface {}(nil)".to_owned(),
         Value::Bool(value) => value.to_string(),
         Value::Number(value) => value.to_string(),
-        Value::String(text) => crate::json::to_string(text),
+        Value::String(text) => format!("{text:?}"),
         Value::Array(items) => {
             let items: Vec<String> = items.iter().map(|item| go_value(item, dialect, false)).collect();
             format!("[]interface {{}}{{{}}}", items.join(", "))
@@ -581,7 +602,7 @@ fn go_value(value: &Value, dialect: Dialect, outermost: bool) -> String {
         Value::Object(entries) => {
             let entries: Vec<String> = entries
                 .iter()
-                .map(|(key, value)| format!("{}:{}", crate::json::to_string(key), go_value(value, dialect, false)))
+                .map(|(key, value)| format!("{key:?}:{}", go_value(value, dialect, false)))
                 .collect();
             let kind = match dialect {
                 Dialect::V2 => "interface {}",
