@@ -2,8 +2,8 @@
 //!
 //! One thread commits: it takes the writes that are waiting, checks each against what the ones before it left, and makes
 //! them durable together (group commit), so that many writers share the cost of one flush. A write is acknowledged after
-//! that flush and never before. Readers look at a snapshot that belongs to a revision; publishing a batch and moving
-//! that snapshot is one step. A listing in pages pins its snapshot, so that its later pages are plain scans, too. Values
+//! that flush and never before. Readers look at a snapshot that belongs to a revision; it moves on before the batch's
+//! events are published. A listing in pages pins its snapshot, so that its later pages are plain scans, too. Values
 //! lie compressed on disk; memory is bounded by the caches below, not by the number of objects. The recent past is not
 //! kept over a restart: a watch from before it gets 410 and lists again.
 
@@ -63,6 +63,8 @@ struct View {
 struct Shared {
     objects: Keyspace,
     view: RwLock<View>,
+    /// Held while view and history move on, one after the other: whoever needs both to show the same waits here.
+    moving: Mutex<()>,
     /// Views that listings go on with, in the order of their revisions.
     pins: Mutex<VecDeque<View>>,
     history: Arc<History>,
@@ -105,6 +107,7 @@ impl Disk {
                 snapshot: database.snapshot(),
                 revision,
             }),
+            moving: Mutex::default(),
             pins: Mutex::default(),
             history: Arc::new(History::new(revision, history)),
         });
@@ -159,7 +162,7 @@ impl Store for Disk {
         match scan.at {
             Some(revision) if revision < view.revision => match self.shared.pinned(revision) {
                 Some(view) => self.shared.scan(&view, scan),
-                None => self.scan_past(scan, revision, &view),
+                None => self.scan_past(scan, revision),
             },
             _ => {
                 let page = self.shared.scan(&view, scan)?;
@@ -187,8 +190,11 @@ impl Store for Disk {
 
 impl Disk {
     /// A page as it was: what is stored now with what the history says was different.
-    fn scan_past(&self, scan: &Scan<'_>, revision: u64, view: &View) -> Result<Page, Error> {
-        let then = self.shared.history.overlay(scan.scope, revision)?;
+    fn scan_past(&self, scan: &Scan<'_>, revision: u64) -> Result<Page, Error> {
+        let (view, then) = {
+            let _still = lock(&self.shared.moving);
+            (self.shared.view(), self.shared.history.overlay(scan.scope, revision)?)
+        };
         // Enough to fill the page even if everything that has changed since is not part of it.
         let enough = if scan.limit == 0 {
             usize::MAX
@@ -197,7 +203,7 @@ impl Disk {
         };
         let mut now = Vec::new();
         let mut cut = false;
-        for guard in self.shared.range(view, scan) {
+        for guard in self.shared.range(&view, scan) {
             let (key, value) = guard.into_inner().map_err(|source| backend("scan", source))?;
             let key = text(&key)?;
             if !within(key, scan.scope) {
@@ -220,13 +226,9 @@ impl Shared {
         self.view.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn pins(&self) -> MutexGuard<'_, VecDeque<View>> {
-        self.pins.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Keeps what a listing goes on with.
     fn pin(&self, view: View) {
-        let mut pins = self.pins();
+        let mut pins = lock(&self.pins);
         let at = pins.partition_point(|pin| pin.revision < view.revision);
         if pins.get(at).is_none_or(|pin| pin.revision > view.revision) {
             pins.insert(at, view);
@@ -237,14 +239,14 @@ impl Shared {
     }
 
     fn pinned(&self, revision: u64) -> Option<View> {
-        let pins = self.pins();
+        let pins = lock(&self.pins);
         let at = pins.binary_search_by_key(&revision, |pin| pin.revision).ok()?;
         pins.get(at).cloned()
     }
 
     /// Lets go of what was pinned too long ago.
     fn unpin(&self, revision: u64) {
-        let mut pins = self.pins();
+        let mut pins = lock(&self.pins);
         while pins.front().is_some_and(|pin| pin.revision + PINNED < revision) {
             pins.pop_front();
         }
@@ -371,12 +373,13 @@ impl Committer {
         }
         self.revision = revision;
         {
-            let mut view = self.shared.view.write().unwrap_or_else(PoisonError::into_inner);
-            *view = View {
+            let _moving = lock(&self.shared.moving);
+            // First what readers see, so that nobody hears of what they cannot read yet; they do not wait while
+            // watchers, however many, are told.
+            *self.shared.view.write().unwrap_or_else(PoisonError::into_inner) = View {
                 snapshot: self.database.snapshot(),
                 revision,
             };
-            // Readers wait here, so that nobody hears of what they cannot read yet.
             self.shared.history.publish(events);
         }
         self.shared.unpin(revision);
@@ -407,6 +410,10 @@ fn decode(bytes: &[u8]) -> Result<Entry, Error> {
         })
     };
     read().ok_or_else(|| backend("read a stored value", std::io::Error::other("it is too short")))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn text(key: &[u8]) -> Result<&str, Error> {

@@ -70,6 +70,7 @@ impl Event {
 pub struct Subscription {
     receiver: mpsc::Receiver<Arc<Event>>,
     backlog: VecDeque<Arc<Event>>,
+    after: u64,
     history: Arc<History>,
 }
 
@@ -91,13 +92,15 @@ impl Subscription {
     /// the watcher has seen everything up to it.
     #[must_use]
     pub fn published(&self) -> u64 {
-        self.history.revision()
+        self.history.revision().max(self.after)
     }
 }
 
 #[derive(Debug)]
 struct Watcher {
     sender: mpsc::Sender<Arc<Event>>,
+    /// It knows everything up to this revision, perhaps before that was published.
+    after: u64,
 }
 
 #[derive(Debug, Default)]
@@ -185,11 +188,12 @@ impl History {
             .collect();
         let watchers = state.watchers.entry(scope.into()).or_default();
         watchers.retain(|watcher| !watcher.sender.is_closed());
-        watchers.push(Watcher { sender });
+        watchers.push(Watcher { sender, after });
         drop(state);
         Ok(Subscription {
             receiver,
             backlog,
+            after,
             history: Arc::clone(self),
         })
     }
@@ -249,7 +253,8 @@ impl State {
             return;
         };
         // A full or closed buffer ends the watcher: it may resume from the ring.
-        watchers.retain(|watcher| watcher.sender.try_send(Arc::clone(event)).is_ok());
+        watchers
+            .retain(|watcher| watcher.after >= event.revision || watcher.sender.try_send(Arc::clone(event)).is_ok());
         if watchers.is_empty() {
             self.watchers.remove(scope);
         }
@@ -300,6 +305,15 @@ mod tests {
         assert_eq!(keys(&mut namespace), ["/core/pods/a/x", "/core/pods/a/y"]);
         assert_eq!(keys(&mut object), ["/core/pods/a/x"]);
         assert_eq!(keys(&mut all), ["/core/pods/ab/x", "/core/pods/a/y"]);
+    }
+
+    #[test]
+    fn a_watcher_is_not_told_what_it_already_read() {
+        let history = Arc::new(History::new(1, 10));
+        // A reader may see a write before it is published.
+        let mut early = history.subscribe("", 2).unwrap();
+        history.publish([event("/core/pods/a/x", 2), event("/core/pods/a/y", 3)]);
+        assert_eq!(keys(&mut early), ["/core/pods/a/y"]);
     }
 
     #[test]
