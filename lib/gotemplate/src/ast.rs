@@ -30,6 +30,12 @@ impl Source {
         self.text.get(from..to).unwrap_or_default()
     }
 
+    /// The line of a byte position, from 1.
+    pub(crate) fn line(&self, pos: usize) -> usize {
+        let before = self.text.as_bytes().get(..pos).unwrap_or(self.text.as_bytes());
+        1 + memchr::memchr_iter(b'\n', before).count()
+    }
+
     /// `NAME:LINE:COLUMN` of a byte position; lines from 1, columns in bytes from 0.
     pub(crate) fn location(&self, pos: usize) -> String {
         let before = self.text.get(..pos).unwrap_or(&self.text);

@@ -106,8 +106,8 @@ pub(crate) fn query_escape(text: &str) -> String {
 
 fn len(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
     let count = match args.first() {
-        None | Some(Value::Nil) => return Err("reflect: call of reflect.Value.Type on zero Value".into()),
-        Some(Value::Missing) => return Err("len of nil pointer".into()),
+        None | Some(Value::Missing) => return Err("reflect: call of reflect.Value.Type on zero Value".into()),
+        Some(Value::Nil) => return Err("len of nil pointer".into()),
         Some(Value::Str(text)) => bytes::len(text),
         Some(Value::List(list)) => list.len(),
         Some(Value::Map(map)) => map.len(),

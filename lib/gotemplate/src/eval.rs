@@ -382,7 +382,8 @@ impl<'a> Machine<'a> {
                 | Param::Float
                 | Param::Bool
                 | Param::Struct(_) => Err(self.fail(format!("cannot assign nil to {}", param.name()))),
-                _ => self.fit(Value::Nil, if param == Param::Raw { Param::Raw } else { Param::Any }),
+                Param::Raw => Ok(Value::Missing),
+                _ => Ok(Value::Nil),
             },
             ExprKind::Bool(_) | ExprKind::Str { .. } | ExprKind::Number { .. } => self.literal(param, expr),
             _ => {

@@ -55,8 +55,6 @@ pub(crate) struct Token<'t> {
     pub(crate) kind: Kind,
     /// Byte position in the template text.
     pub(crate) pos: usize,
-    /// Line, from 1.
-    pub(crate) line: usize,
     /// The token's text; empty for an error.
     pub(crate) text: &'t str,
 }
@@ -108,8 +106,6 @@ pub(crate) fn tokens<'t>(input: &'t str, delims: &Delims) -> Tokens<'t> {
         delims,
         left: memmem::Finder::new(&delims.left),
         pos: 0,
-        counted: 0,
-        line: 1,
         out: Vec::with_capacity(input.len() / 8 + 8),
         parens: 0,
     };
@@ -130,9 +126,6 @@ struct Lexer<'t, 'd> {
     delims: &'d Delims,
     left: memmem::Finder<'d>,
     pos: usize,
-    /// Up to where newlines have been counted, and the line there.
-    counted: usize,
-    line: usize,
     out: Vec<Token<'t>>,
     parens: usize,
 }
@@ -153,22 +146,11 @@ impl<'t> Lexer<'t, '_> {
         self.input.get(self.pos..).unwrap_or("")
     }
 
-    fn line_at(&mut self, pos: usize) -> usize {
-        let bytes = self.input.as_bytes();
-        if pos >= self.counted {
-            self.line += newlines(bytes.get(self.counted..pos).unwrap_or_default());
-            self.counted = pos;
-            return self.line;
-        }
-        1 + newlines(bytes.get(..pos).unwrap_or_default())
-    }
-
     /// Makes the next `len` bytes a token.
     fn push(&mut self, kind: Kind, len: usize) {
         let text = self.rest().get(..len).unwrap_or("");
         let pos = self.pos;
-        let line = self.line_at(pos);
-        self.out.push(Token { kind, pos, line, text });
+        self.out.push(Token { kind, pos, text });
         self.pos += len;
     }
 
@@ -476,10 +458,6 @@ fn word_len(text: &str) -> usize {
         return plain;
     }
     text.find(|character| !is_word(character)).unwrap_or(text.len())
-}
-
-fn newlines(bytes: &[u8]) -> usize {
-    bytes.iter().filter(|byte| **byte == b'\n').count()
 }
 
 fn keyword(word: &str) -> Option<Keyword> {

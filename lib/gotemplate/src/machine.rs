@@ -16,7 +16,7 @@ use crate::object::Kind;
 use crate::parse::{self, Rules};
 use crate::template::Templates;
 use crate::value::{Element, MapType, Value};
-use crate::{print, quote};
+use crate::{bytes, print, quote};
 
 /// What a missing map key is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -169,7 +169,8 @@ impl<'a> Machine<'a> {
         self.variables = variables;
         match result {
             Err(Stop::Error(error)) => Err(*error),
-            Err(Stop::Break | Stop::Continue) | Ok(()) => Ok(printed),
+            Err(Stop::Break | Stop::Continue) | Ok(()) if self.depth > 0 => Ok(printed),
+            Err(Stop::Break | Stop::Continue) | Ok(()) => Ok(bytes::lossy(printed)),
         }
     }
 

@@ -36,7 +36,7 @@ pub(crate) fn parse(name: &str, text: &str, rules: &Rules<'_>) -> Result<Vec<Tre
         trees: Vec::new(),
         ranges: 0,
         nesting: 0,
-        action_line: 0,
+        action_start: None,
     };
     match parser.file() {
         Ok(body) => {
@@ -62,7 +62,8 @@ pub(crate) struct Parser<'t, 'r> {
     trees: Vec<Tree>,
     ranges: usize,
     pub(crate) nesting: usize,
-    action_line: usize,
+    /// Where the action began that is being read.
+    action_start: Option<usize>,
 }
 
 /// What ended a list of nodes.
@@ -73,11 +74,8 @@ enum Stop {
 
 impl<'t> Parser<'t, '_> {
     fn error(&self, message: String) -> Error {
-        let line = self
-            .tokens
-            .list
-            .get(self.next.saturating_sub(1))
-            .map_or(1, |token| token.line);
+        let token = self.tokens.list.get(self.next.saturating_sub(1));
+        let line = token.map_or(1, |token| self.source.line(token.pos));
         Error::Parse {
             name: self.source.name.clone(),
             line,
@@ -143,8 +141,9 @@ impl<'t> Parser<'t, '_> {
     pub(crate) fn unexpected<T>(&self, token: &Token<'_>, context: &str) -> Step<T> {
         if token.kind == Kind::Error {
             let mut text = self.tokens.problem.clone();
-            if self.action_line != 0 && self.action_line != token.line {
-                let place = format!(" in action started at {}:{}", self.source.name, self.action_line);
+            let started = self.action_start.map_or(0, |start| self.source.line(start));
+            if started != 0 && started != self.source.line(token.pos) {
+                let place = format!(" in action started at {}:{started}", self.source.name);
                 let tail = if text.ends_with(" action") {
                     &place[" in action".len()..]
                 } else {
@@ -188,7 +187,7 @@ impl<'t> Parser<'t, '_> {
                         self.definition()?;
                         continue;
                     }
-                    self.action_line = token.line;
+                    self.action_start = Some(token.pos);
                     match self.action()? {
                         Ok(node) => body.push(node),
                         Err(Stop::End) => return Err("unexpected {{end}}".into()),
@@ -236,7 +235,7 @@ impl<'t> Parser<'t, '_> {
             match token.kind {
                 Kind::Text => body.push(Node::Text(token.pos, token.pos + token.text.len())),
                 Kind::Left => {
-                    self.action_line = token.line;
+                    self.action_start = Some(token.pos);
                     match self.action()? {
                         Ok(node) => body.push(node),
                         Err(stop) => {

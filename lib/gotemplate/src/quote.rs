@@ -75,6 +75,9 @@ pub(crate) fn unquote(literal: &str) -> Option<String> {
     if mark == '`' {
         return Some(inner.replace('\r', ""));
     }
+    if !inner.contains(['\\', '\n', mark]) {
+        return Some(inner.to_owned());
+    }
     let mut bytes = Vec::with_capacity(inner.len());
     let mut chars = inner.chars();
     while let Some(character) = chars.next() {

@@ -141,6 +141,9 @@ fn compact(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
 
 fn slice(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
     let Value::List(list) = any(args, 0) else {
+        if any(args, 0).is_nil() {
+            return Err("runtime error: invalid memory address or nil pointer dereference".into());
+        }
         return Err(Failure::new(format!(
             "list should be type of slice or array but {}",
             any(args, 0).kind_name()

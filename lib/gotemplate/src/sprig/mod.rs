@@ -15,6 +15,7 @@ mod number;
 pub mod path;
 mod pattern;
 mod random;
+mod re2;
 mod text;
 mod url;
 mod version;

@@ -2,7 +2,7 @@
 
 use regex::Regex;
 
-use super::{int, string};
+use super::{int, re2, string};
 use crate::failure::Failure;
 use crate::function::Native;
 use crate::machine::Machine;
@@ -51,45 +51,8 @@ fn panicked(function: Native, machine: &mut Machine<'_>, args: &[Value]) -> Resu
     })
 }
 
-/// RE2's words for the mistakes that are made most.
-fn reason(pattern: &str, error: &regex::Error) -> String {
-    let text = error.to_string();
-    let text = text
-        .lines()
-        .last()
-        .unwrap_or_default()
-        .trim_start_matches("error: ")
-        .to_owned();
-    match text.as_str() {
-        "unclosed group" => format!("missing closing ): `{pattern}`"),
-        "unopened group" => format!("unexpected ): `{pattern}`"),
-        "unclosed character class" => {
-            format!(
-                "missing closing ]: `{}`",
-                pattern.rfind('[').map_or(pattern, |at| &pattern[at..])
-            )
-        }
-        text if text.starts_with("repetition operator missing") => {
-            format!(
-                "missing argument to repetition operator: `{}`",
-                pattern.chars().next().unwrap_or('*')
-            )
-        }
-        text if text.starts_with("look-around") => {
-            let at = pattern.find("(?").unwrap_or(0);
-            let operator: String = pattern[at..]
-                .chars()
-                .take(if pattern[at..].starts_with("(?<") { 4 } else { 3 })
-                .collect();
-            format!("invalid or unsupported Perl syntax: `{operator}`")
-        }
-        text => format!("{text}: `{pattern}`"),
-    }
-}
-
 fn compile(args: &[Value]) -> Result<Regex, Failure> {
-    let pattern = string(args, 0);
-    Regex::new(pattern).map_err(|error| Failure::new(format!("error parsing regexp: {}", reason(pattern, &error))))
+    re2::compile(string(args, 0)).map_err(Failure::new)
 }
 
 fn find(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
