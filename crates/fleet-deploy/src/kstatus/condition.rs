@@ -8,6 +8,8 @@ pub(super) struct Condition<'a> {
     pub(super) status: &'a str,
     pub(super) reason: &'a str,
     pub(super) message: &'a str,
+    /// Since when it has this status, RFC 3339.
+    pub(super) since: &'a str,
 }
 
 /// All conditions, in their order.
@@ -54,5 +56,6 @@ fn read(value: &Value) -> Result<Condition<'_>, String> {
         status: text("status")?,
         reason: text("reason")?,
         message: text("message")?,
+        since: text("lastTransitionTime")?,
     })
 }

@@ -302,6 +302,8 @@ fn pods_in_all_phases() {
     );
     young["metadata"]["creationTimestamp"] = "2026-01-01T00:00:50Z".into();
     check(&young, Standing::InProgress, "Pod has not been scheduled");
+    young["status"]["conditions"][0]["lastTransitionTime"] = "2026-01-01T00:00:40Z".into();
+    check(&young, Standing::Failed, "Pod could not be scheduled");
 }
 
 #[test]

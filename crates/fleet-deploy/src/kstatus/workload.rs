@@ -31,11 +31,13 @@ pub(super) fn pod(object: &Value, conditions: &Conditions<'_>, now: Timestamp) -
 
 fn pending(object: &Value, conditions: &Conditions<'_>, now: Timestamp) -> Result {
     let scheduled = conditions.of_kind("PodScheduled").find(|found| found.status == "False");
-    if scheduled.is_none_or(|scheduled| scheduled.reason != "Unschedulable") {
+    let Some(scheduled) = scheduled.filter(|scheduled| scheduled.reason == "Unschedulable") else {
         return progress("Pod is in the Pending phase");
-    }
-    let created = text(object, "/metadata/creationTimestamp").parse::<Timestamp>();
-    if created.is_ok_and(|created| now.as_second() - created.as_second() < SCHEDULE_WINDOW) {
+    };
+    // The scheduler says so the moment it first tries: upstream counts from the pod's creation.
+    let times = [scheduled.since, text(object, "/metadata/creationTimestamp")];
+    let since = times.iter().find_map(|time| time.parse::<Timestamp>().ok());
+    if since.is_some_and(|since| now.as_second() - since.as_second() < SCHEDULE_WINDOW) {
         progress("Pod has not been scheduled")
     } else {
         failed("Pod could not be scheduled")
