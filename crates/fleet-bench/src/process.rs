@@ -25,7 +25,7 @@ pub(crate) fn memory(processes: &[u32]) -> Result<Memory> {
         let text = std::fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
         let field = |name: &str| {
             let line = text.lines().find_map(|line| line.strip_prefix(name));
-            line.and_then(|line| line.split_whitespace().nth(0)?.parse::<u64>().ok())
+            line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok())
                 .unwrap_or_default()
         };
         sum.anonymous += field("RssAnon:");

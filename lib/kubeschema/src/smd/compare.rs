@@ -20,7 +20,10 @@ pub struct Comparison {
 impl Comparison {
     /// Leaves out all paths in and below `ignored`.
     #[must_use]
-    pub(super) fn without(&self, ignored: &Set) -> Comparison {
+    pub(super) fn without(self, ignored: &Set) -> Comparison {
+        if ignored.is_empty() {
+            return self;
+        }
         Comparison {
             added: self.added.without(ignored),
             modified: self.modified.without(ignored),

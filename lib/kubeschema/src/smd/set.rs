@@ -70,10 +70,20 @@ impl Set {
 
     /// Adds a path; the empty path adds nothing.
     pub fn insert(&mut self, path: &[String]) {
-        match path {
-            [] => {}
-            [last] => self.nodes.entry(last.clone()).or_default().member = true,
-            [first, rest @ ..] => self.nodes.entry(first.clone()).or_default().below.insert(rest),
+        let add = |node: &mut Node, rest: &[String]| match rest {
+            [] => node.member = true,
+            rest => node.below.insert(rest),
+        };
+        let Some((first, rest)) = path.split_first() else {
+            return;
+        };
+        // Every write walks here: a name that is known is not copied.
+        if let Some(node) = self.nodes.get_mut(first) {
+            add(node, rest);
+        } else {
+            let mut node = Node::default();
+            add(&mut node, rest);
+            self.nodes.insert(first.clone(), node);
         }
     }
 
@@ -113,6 +123,9 @@ impl Set {
     /// All paths of both.
     #[must_use]
     pub fn union(&self, other: &Set) -> Set {
+        if self.nodes.is_empty() {
+            return other.clone();
+        }
         let mut set = self.clone();
         for (element, theirs) in &other.nodes {
             let node = set.nodes.entry(element.clone()).or_default();
