@@ -60,7 +60,7 @@ pub(crate) fn unpack(bytes: &[u8]) -> Result<BTreeMap<String, Vec<u8>>, Error> {
             .split('/')
             .filter(|part| !part.is_empty() && *part != ".")
             .collect();
-        if path.starts_with('/') || path.split('/').any(|part| part == "..") {
+        if path.split('/').any(|part| part == "..") {
             return Err(Error::LeavePath);
         }
         if parts.is_empty() {

@@ -30,6 +30,12 @@ pub enum Error {
     /// The text is no semantic version.
     #[error("\"{0}\" is not a Kubernetes version")]
     ParseVersion(String),
+    /// The text does not begin with a number.
+    #[error("could not parse \"{0}\" as version")]
+    NoVersion(String),
+    /// One number is not enough.
+    #[error("illegal version string \"{0}\"")]
+    Short(String),
 }
 
 /// A version of Kubernetes.
@@ -60,18 +66,40 @@ impl KubeVersion {
         })
     }
 
-    /// Reads a version from the command line: it is shown as typed, with a `v`, and compared without what follows the
-    /// numbers.
+    /// Reads a version from the command line: two numbers or more, and what a provider appended. It is shown as typed,
+    /// with a `v`, and compared without what follows the numbers.
     ///
     /// # Errors
-    /// It is no semantic version.
+    /// It does not begin with two numbers.
     pub fn given(text: &str) -> Result<Self, Error> {
-        let bare = text.strip_prefix('v').unwrap_or(text);
-        let numbers = bare.split(['-', '+']).next().unwrap_or(bare);
+        let bare = text.trim_start();
+        let bare = bare.strip_prefix('v').unwrap_or(bare);
+        let parts: Vec<&str> = bare.split('.').collect();
+        let mut numbers: Vec<&str> = Vec::new();
+        for part in parts {
+            let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
+            let (number, rest) = part.split_at(digits);
+            if number.is_empty() {
+                break;
+            }
+            numbers.push(number);
+            if !rest.is_empty() {
+                break;
+            }
+        }
+        let [major, minor, ..] = numbers.as_slice() else {
+            let text = text.to_owned();
+            return Err(if numbers.is_empty() {
+                Error::NoVersion(text)
+            } else {
+                Error::Short(text)
+            });
+        };
         Ok(Self {
             version: format!("v{bare}"),
-            normal: format!("v{numbers}"),
-            ..Self::parse(text)?
+            major: (*major).to_owned(),
+            minor: (*minor).to_owned(),
+            normal: format!("v{}", numbers.join(".")),
         })
     }
 

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use goyaml::parse;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::{archive, function, go, values};
+pub use crate::metadata::{Dependency, Maintainer, Metadata};
+use crate::{archive, go, metadata, values};
 
 /// Charts inside charts inside charts: nobody needs more.
 const MAX_NESTING: usize = 32;
@@ -21,6 +21,12 @@ pub enum Error {
     /// There is no `Chart.yaml`.
     #[error("Chart.yaml file is missing")]
     FindMetadata,
+    /// An archive has no `Chart.yaml`.
+    #[error("unable to detect chart version, no Chart.yaml found")]
+    Detect,
+    /// The chart is of a version that nobody knows.
+    #[error("unsupported chart version")]
+    Version,
     /// A file of the chart is no YAML, or not of the expected shape.
     #[error("cannot load {file}: {message}")]
     ParseFile {
@@ -62,138 +68,6 @@ pub struct File {
     pub data: Arc<Vec<u8>>,
 }
 
-/// A chart somebody wrote a name and an address for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Maintainer {
-    /// Name or organisation.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
-    pub name: String,
-    /// Mail address.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
-    pub email: String,
-    /// Web address.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
-    pub url: String,
-}
-
-/// A chart that this one builds on.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Dependency {
-    /// The chart's name; after processing, its alias.
-    #[serde(deserialize_with = "text")]
-    pub name: String,
-    /// A version constraint.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
-    pub version: String,
-    /// Where it comes from.
-    #[serde(deserialize_with = "text")]
-    pub repository: String,
-    /// Values paths, comma-separated, the first of which that is a boolean decides.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
-    pub condition: String,
-    /// Groups that are switched together.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
-    pub tags: Vec<String>,
-    /// Whether it is used.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub enabled: bool,
-    /// Values that move from the dependency to this chart.
-    #[serde(
-        rename = "import-values",
-        skip_serializing_if = "Vec::is_empty",
-        deserialize_with = "list"
-    )]
-    pub import_values: Vec<Value>,
-    /// Another name to use it under.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
-    pub alias: String,
-}
-
-/// `Chart.yaml`
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Metadata {
-    /// The chart's name.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
-    pub name: String,
-    /// A web page.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
-    pub home: String,
-    /// Source code addresses.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
-    pub sources: Vec<String>,
-    /// The chart's version.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
-    pub version: String,
-    /// One sentence.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
-    pub description: String,
-    /// Search words.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
-    pub keywords: Vec<String>,
-    /// Who looks after it.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
-    pub maintainers: Vec<Maintainer>,
-    /// A picture's address.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
-    pub icon: String,
-    /// `v1` or `v2`.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
-    pub api_version: String,
-    /// Unused by Helm itself.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
-    pub condition: String,
-    /// Unused by Helm itself.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
-    pub tags: String,
-    /// The version of what the chart installs.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
-    pub app_version: String,
-    /// Whether nobody should use it any more.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub deprecated: bool,
-    /// Free notes.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "words")]
-    pub annotations: BTreeMap<String, String>,
-    /// A constraint on the version of Kubernetes.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
-    pub kube_version: String,
-    /// The charts it builds on.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
-    pub dependencies: Vec<Dependency>,
-    /// `application` or `library`.
-    #[serde(rename = "type", skip_serializing_if = "String::is_empty", deserialize_with = "text")]
-    pub kind: String,
-}
-
-/// A string; null counts as empty, as in Go.
-fn text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let value = Option::<Value>::deserialize(deserializer)?;
-    go::text(value.as_ref()).map_err(|found| wrong_kind(found, "string"))
-}
-
-/// A map of strings, read as [`text`] reads them.
-fn words<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
-    let map = Option::<BTreeMap<String, Value>>::deserialize(deserializer)?.unwrap_or_default();
-    map.into_iter()
-        .map(|(key, value)| match go::text(Some(&value)) {
-            Ok(value) => Ok((key, value)),
-            Err(found) => Err(wrong_kind(found, "string")),
-        })
-        .collect()
-}
-
-fn wrong_kind<E: serde::de::Error>(found: &str, wanted: &str) -> E {
-    E::custom(format!("json: cannot unmarshal {found} into Go value of type {wanted}"))
-}
-
-/// A list or map; null counts as empty, as in Go.
-fn list<'de, D: serde::Deserializer<'de>, T: Deserialize<'de> + Default>(deserializer: D) -> Result<T, D::Error> {
-    Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
-}
-
 /// A chart with everything in it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
@@ -227,7 +101,11 @@ impl Chart {
     /// # Errors
     /// The archive cannot be read or is too large, or its files are no chart.
     pub fn from_archive(bytes: &[u8]) -> Result<Self, Error> {
-        load(shared(archive::unpack(bytes)?), 0)
+        let files = archive::unpack(bytes)?;
+        if !files.contains_key("Chart.yaml") {
+            return Err(Error::Detect);
+        }
+        load(shared(files), 0)
     }
 
     /// The chart's name.
@@ -286,23 +164,32 @@ impl Chart {
     }
 }
 
-fn parsed<T: for<'de> Deserialize<'de> + Default>(file: &'static str, data: &[u8]) -> Result<T, Error> {
+/// The table that a file holds; empty where it holds nothing. `wanted` is Go's name of what it would become.
+fn parsed(file: &'static str, wanted: &str, data: &[u8]) -> Result<Map<String, Value>, Error> {
     let wrong = |message: String| Error::ParseFile { file, message };
     let text = String::from_utf8_lossy(data);
-    let value = parse(text.strip_prefix('\u{feff}').unwrap_or(&text)).map_err(|error| {
-        wrong(format!(
-            "error converting YAML to JSON: {}",
-            function::yaml_error(&error)
-        ))
-    })?;
-    let prefix = "error unmarshaling JSON: while decoding JSON: ";
+    let value = parse(text.strip_prefix('\u{feff}').unwrap_or(&text))
+        .map_err(|error| wrong(format!("error converting YAML to JSON: {}", error.as_go_tells())))?;
     match value {
-        Value::Null => Ok(T::default()),
-        Value::Object(_) => serde_json::from_value(value).map_err(|error| wrong(format!("{prefix}{error}"))),
+        Value::Null => Ok(Map::new()),
+        Value::Object(table) => Ok(table),
         other => Err(wrong(format!(
-            "{prefix}json: cannot unmarshal {} into Go value of type v2.Metadata",
+            "{DECODE}json: cannot unmarshal {} into Go value of type {wanted}",
             go::kind(&other)
         ))),
+    }
+}
+
+/// How the YAML library begins what its JSON half has to say.
+const DECODE: &str = "error unmarshaling JSON: while decoding JSON: ";
+
+fn refused(file: &'static str) -> impl Fn(metadata::Error) -> Error {
+    move |error| match error {
+        metadata::Error::Shape(message) => Error::ParseFile {
+            file,
+            message: format!("{DECODE}{message}"),
+        },
+        metadata::Error::Validate(message) => Error::Validate(message),
     }
 }
 
@@ -316,13 +203,19 @@ fn load(files: Files, depth: usize) -> Result<Chart, Error> {
     }
     let mut chart = Chart {
         metadata: match files.get("Chart.yaml") {
-            Some(data) => parsed("Chart.yaml", data)?,
+            Some(data) => {
+                let table = parsed("Chart.yaml", "loader.chartBase", data)?;
+                Metadata::read(&table).map_err(refused("Chart.yaml"))?
+            }
             None => return Err(Error::FindMetadata),
         },
         ..Chart::default()
     };
     if chart.metadata.api_version.is_empty() {
         chart.metadata.api_version = "v1".into();
+    }
+    if !["v1", "v2"].contains(&chart.metadata.api_version.as_str()) {
+        return Err(Error::Version);
     }
     let mut inside: BTreeMap<String, Files> = BTreeMap::new();
     for (name, data) in &files {
@@ -332,7 +225,7 @@ fn load(files: Files, depth: usize) -> Result<Chart, Error> {
         };
         match name.as_str() {
             "Chart.yaml" => {}
-            "Chart.lock" => chart.lock = Some(parsed("Chart.lock", data)?),
+            "Chart.lock" => chart.lock = Some(Value::Object(parsed("Chart.lock", "v2.Lock", data)?)),
             "values.yaml" => {
                 chart.values = values::parse(data).map_err(|error| Error::ParseFile {
                     file: "values.yaml",
@@ -342,16 +235,11 @@ fn load(files: Files, depth: usize) -> Result<Chart, Error> {
             "values.schema.json" => chart.schema = Some(data.to_vec()),
             "requirements.yaml" | "requirements.lock" => {
                 if name == "requirements.yaml" {
-                    let mut found: Map<String, Value> = parsed("requirements.yaml", data)?;
-                    let list = found.remove("dependencies").unwrap_or_default();
-                    let wrong = |error: serde_json::Error| Error::ParseFile {
-                        file: "requirements.yaml",
-                        message: error.to_string(),
-                    };
-                    let list: Option<Vec<Dependency>> = serde_json::from_value(list).map_err(wrong)?;
-                    chart.metadata.dependencies = list.unwrap_or_default();
+                    let found = parsed("requirements.yaml", "v2.Metadata", data)?;
+                    let list = Metadata::requirements(&found).map_err(refused("requirements.yaml"))?;
+                    chart.metadata.dependencies = list;
                 } else {
-                    chart.lock = Some(parsed("requirements.lock", data)?);
+                    chart.lock = Some(Value::Object(parsed("requirements.lock", "v2.Lock", data)?));
                 }
                 if chart.metadata.api_version == "v1" {
                     chart.files.push(file());
@@ -368,7 +256,7 @@ fn load(files: Files, depth: usize) -> Result<Chart, Error> {
             },
         }
     }
-    validate(&chart.metadata)?;
+    metadata::validate(&chart.metadata).map_err(refused("Chart.yaml"))?;
     for (folder, files) in inside {
         if folder.starts_with(['_', '.']) {
             continue;
@@ -389,51 +277,4 @@ fn load(files: Files, depth: usize) -> Result<Chart, Error> {
         chart.dependencies.push(child);
     }
     Ok(chart)
-}
-
-fn validate(metadata: &Metadata) -> Result<(), Error> {
-    let wrong = |message: &str| Err(Error::Validate(message.to_owned()));
-    if metadata.name.is_empty() {
-        return wrong("chart.metadata.name is required");
-    }
-    if metadata.name.contains('/') || metadata.name == "." || metadata.name == ".." {
-        return Err(Error::Validate(format!(
-            "chart.metadata.name \"{}\" is invalid",
-            metadata.name
-        )));
-    }
-    if metadata.version.is_empty() {
-        return wrong("chart.metadata.version is required");
-    }
-    if gotemplate::semver::Version::parse(&metadata.version).is_err() {
-        return Err(Error::Validate(format!(
-            "chart.metadata.version \"{}\" is invalid",
-            metadata.version
-        )));
-    }
-    if !matches!(metadata.kind.as_str(), "" | "application" | "library") {
-        return wrong("chart.metadata.type must be application or library");
-    }
-    let mut names = Vec::new();
-    for dependency in &metadata.dependencies {
-        let key = if dependency.alias.is_empty() {
-            &dependency.name
-        } else {
-            &dependency.alias
-        };
-        if names.contains(&key) {
-            return Err(Error::Validate(format!(
-                "more than one dependency with name or alias \"{key}\""
-            )));
-        }
-        let bad = |c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-';
-        if !dependency.alias.is_empty() && dependency.alias.contains(bad) {
-            return Err(Error::Validate(format!(
-                "dependency \"{}\" has disallowed characters in the alias",
-                dependency.name
-            )));
-        }
-        names.push(key);
-    }
-    Ok(())
 }

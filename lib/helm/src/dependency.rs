@@ -7,6 +7,7 @@ use gotemplate::semver::{Constraint, Version};
 use serde_json::Value;
 
 use crate::chart::{Chart, Dependency};
+use crate::go;
 use crate::values::{self, Error, Null, Values};
 
 /// Works on `chart` in place.
@@ -122,10 +123,14 @@ fn import(chart: &mut Chart) -> Result<(), Error> {
         for entry in &dependency.import_values {
             match entry {
                 Value::Object(pair) => {
-                    let word = |key: &str| pair.get(key).and_then(Value::as_str).unwrap_or_default();
+                    let word = |key: &str| match pair.get(key) {
+                        // As Go prints what is not there.
+                        None | Some(Value::Null) => "<nil>".to_owned(),
+                        value => go::text(value).unwrap_or_default(),
+                    };
                     let from = format!("{}.{}", dependency.name, word("child"));
                     if let Some(Value::Object(table)) = values::at(&all, &from) {
-                        let table = placed(word("parent"), table.clone());
+                        let table = placed(&word("parent"), table.clone());
                         values::tables(&mut imported, &table, Null::Stays);
                     }
                 }

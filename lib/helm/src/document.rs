@@ -7,9 +7,9 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
+use crate::go;
 use crate::order;
 use crate::render::Manifest;
-use crate::{function, go};
 
 /// Why a printed text is refused.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -121,8 +121,8 @@ struct Head {
 impl Head {
     fn read(text: &str) -> Result<Self, String> {
         let wrong = |message| format!("error unmarshaling JSON: while decoding JSON: json: {message}");
-        let value = goyaml::parse(text)
-            .map_err(|error| format!("error converting YAML to JSON: {}", function::yaml_error(&error)))?;
+        let value =
+            goyaml::parse(text).map_err(|error| format!("error converting YAML to JSON: {}", error.as_go_tells()))?;
         let object = match &value {
             Value::Null => {
                 return Ok(Self {
@@ -141,13 +141,13 @@ impl Head {
         let word = |value: Option<&Value>, field: &str| {
             go::text(value).map_err(|found| {
                 wrong(format!(
-                    "cannot unmarshal {found} into Go struct field SimpleHead.{field} of type string"
+                    "cannot unmarshal {found} into Go struct field {field} of type string"
                 ))
             })
         };
         // In the order of the keys, as a decoder meets them.
-        word(object.get("apiVersion"), "apiVersion")?;
-        let kind = word(object.get("kind"), "kind")?;
+        word(object.get("apiVersion"), "SimpleHead.apiVersion")?;
+        let kind = word(object.get("kind"), "SimpleHead.kind")?;
         let mut hook = None;
         match object.get("metadata") {
             None | Some(Value::Null) => {}
@@ -156,7 +156,7 @@ impl Head {
                     None | Some(Value::Null) => {}
                     Some(Value::Object(annotations)) => {
                         for (name, value) in annotations {
-                            let value = word(Some(value), "metadata.annotations")?;
+                            let value = word(Some(value), ".metadata.annotations")?;
                             if name == "helm.sh/hook" {
                                 hook = Some(value);
                             }
@@ -164,13 +164,13 @@ impl Head {
                     }
                     Some(other) => {
                         return Err(wrong(format!(
-                            "cannot unmarshal {} into Go struct field SimpleHead.metadata.annotations of type \
+                            "cannot unmarshal {} into Go struct field .metadata.annotations of type \
                              map[string]string",
                             go::kind(other)
                         )));
                     }
                 }
-                word(metadata.get("name"), "metadata.name")?;
+                word(metadata.get("name"), ".metadata.name")?;
             }
             Some(other) => {
                 return Err(wrong(format!(

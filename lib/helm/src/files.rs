@@ -69,7 +69,8 @@ impl GoObject for Files {
             "Get" => self.text(path).unwrap_or_default().into(),
             "GetBytes" => return Ok(self.field(path).unwrap_or_default()),
             "Glob" => {
-                let pattern = glob(path);
+                // Helm takes a broken pattern for one that matches everything.
+                let pattern = glob(path).or_else(|| glob("**"));
                 let found = self
                     .0
                     .iter()

@@ -30,8 +30,8 @@ pub enum Error {
         source: std::io::Error,
     },
     /// `.helmignore` is broken.
-    #[error("read .helmignore: {0}")]
-    Ignore(#[source] ignore::Error),
+    #[error(transparent)]
+    Ignore(ignore::Error),
     /// A pipe, socket or device lies in the directory.
     #[error("cannot load irregular file {0} as it has file mode type bits set")]
     Irregular(String),

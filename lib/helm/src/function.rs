@@ -117,23 +117,7 @@ fn toml_text(args: &[Value]) -> Result<String, Failure> {
 }
 
 fn yaml(args: &[Value]) -> Result<serde_json::Value, String> {
-    goyaml::parse(string(args)).map_err(|error| format!("error converting YAML to JSON: {}", yaml_error(&error)))
-}
-
-/// go-yaml's words: no column, no context; what its parser (not its scanner) finds, it counts from line 0.
-pub(crate) fn yaml_error(error: &goyaml::Error) -> String {
-    let reason = error.message.rsplit(": ").next().unwrap_or_default();
-    let by_parser = reason.starts_with("did not find expected") && !reason.contains("whitespace");
-    let line = if by_parser {
-        error.line.saturating_sub(1).max(1)
-    } else {
-        error.line
-    };
-    if line == 0 {
-        format!("yaml: {reason}")
-    } else {
-        format!("yaml: line {line}: {reason}")
-    }
+    goyaml::parse(string(args)).map_err(|error| format!("error converting YAML to JSON: {}", error.as_go_tells()))
 }
 
 fn json(args: &[Value]) -> Result<serde_json::Value, String> {

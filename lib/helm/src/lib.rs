@@ -7,6 +7,7 @@
 mod archive;
 pub mod chart;
 mod go;
+mod metadata;
 
 pub mod folder;
 pub mod ignore;

@@ -32,6 +32,9 @@ pub enum Error {
     /// The values do not fit the chart's structure.
     #[error(transparent)]
     CombineValues(#[from] values::Error),
+    /// The values of a chart inside have no structure to decide by which charts take part.
+    #[error(transparent)]
+    ProcessDependencies(values::Error),
     /// The values do not meet the chart's schema.
     #[error(transparent)]
     CheckSchema(#[from] schema::Error),
@@ -135,7 +138,7 @@ pub(crate) fn run(
     if numbers == Numbers::Typed {
         chart.use_floats();
     }
-    dependency::process(&mut chart, values)?;
+    dependency::process(&mut chart, values).map_err(Error::ProcessDependencies)?;
     let values = values::coalesce(&chart, values)?;
     if !release.skip_schema_validation {
         match values::plain(&serde_json::Value::Object(values.clone())) {

@@ -12,7 +12,7 @@ use crate::chart::Chart;
 use crate::document;
 use crate::pattern;
 use crate::render::{self, Numbers, ReleaseOptions};
-use crate::values::Values;
+use crate::values::{self, Values};
 
 /// The name of a release that has none.
 pub const DEFAULT_NAME: &str = "release-name";
@@ -63,7 +63,7 @@ impl Default for Options {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The version of Kubernetes is none.
-    #[error("invalid kube version '{given}': could not parse \"{given}\" as version")]
+    #[error("invalid kube version '{given}': {source}")]
     KubeVersion {
         /// What was given.
         given: String,
@@ -85,6 +85,9 @@ pub enum Error {
          missing dependencies: found in Chart.yaml, but missing in charts/ directory: {0}"
     )]
     Dependencies(String),
+    /// It cannot be decided which charts take part.
+    #[error("chart dependencies processing failed: {0}")]
+    ProcessDependencies(values::Error),
     /// The chart or its values are refused, or a template failed.
     #[error(transparent)]
     Render(#[from] render::Error),
@@ -124,7 +127,11 @@ pub fn template(chart: &Chart, values: &Values, options: &Options) -> Result<Str
         is_upgrade: options.is_upgrade,
         skip_schema_validation: options.skip_schema_validation,
     };
-    let printed = render::run(chart, values, &release, &capabilities, None, Numbers::Typed)?;
+    let printed =
+        render::run(chart, values, &release, &capabilities, None, Numbers::Typed).map_err(|error| match error {
+            render::Error::ProcessDependencies(error) => Error::ProcessDependencies(error),
+            other => Error::Render(other),
+        })?;
     let chart = &printed.chart;
     let found = document::sort(&printed.manifests)?;
 

@@ -35,12 +35,8 @@ pub fn parse(data: &[u8]) -> Result<Values, Error> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let mut values = Values::new();
     for document in documents(text) {
-        let value = goyaml::parse(document).map_err(|error| {
-            Error::Parse(format!(
-                "error converting YAML to JSON: {}",
-                crate::function::yaml_error(&error)
-            ))
-        })?;
+        let value = goyaml::parse(document)
+            .map_err(|error| Error::Parse(format!("error converting YAML to JSON: {}", error.as_go_tells())))?;
         match value {
             Value::Null => {}
             Value::Object(table) if values.is_empty() => values = table,
@@ -102,8 +98,6 @@ fn descend(chart: &Chart, values: &mut Values, null: Null) -> Result<(), Error> 
         let mut inner = match values.remove(name) {
             None => Values::new(),
             Some(Value::Object(inner)) => inner,
-            // A null for a whole subchart is as good as nothing.
-            Some(Value::Null) => Values::new(),
             Some(other) => {
                 return Err(Error::MatchTable {
                     name: name.to_owned(),
@@ -122,10 +116,20 @@ fn descend(chart: &Chart, values: &mut Values, null: Null) -> Result<(), Error> 
 /// A value as Go prints it with a verb that does not fit it.
 fn shown(value: &Value) -> String {
     match value {
+        Value::Null => "%!t(<nil>)".to_owned(),
         Value::Bool(flag) => flag.to_string(),
-        Value::Number(number) => format!("%!t(float64={number})"),
+        Value::Number(number) => {
+            let number = number.as_f64().map(goyaml::number::format_g).unwrap_or_default();
+            format!("%!t(float64={number})")
+        }
         Value::String(text) => format!("%!t(string={text})"),
-        other => format!("%!t({other})"),
+        Value::Array(items) => format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(" ")),
+        Value::Object(table) => {
+            let entries = table
+                .iter()
+                .map(|(key, value)| format!("%!t(string={key}):{}", shown(value)));
+            format!("map[{}]", entries.collect::<Vec<_>>().join(" "))
+        }
     }
 }
 
@@ -193,24 +197,18 @@ pub(crate) fn tables(high: &mut Values, low: &Values, null: Null) {
     }
 }
 
-/// Lets the parent's `global` flow into a child's; the parent wins.
+/// Lets the parent's `global` flow into a child's; the parent wins. What is no table on either side stops it.
 fn globals(child: &mut Values, parent: &Values) {
-    let mut own = match child.remove("global") {
-        None | Some(Value::Null) => Values::new(),
-        Some(Value::Object(own)) => own,
-        Some(other) => {
-            child.insert("global".into(), other);
-            return;
-        }
-    };
     let empty = Values::new();
     let given = match parent.get("global") {
-        None | Some(Value::Null) => &empty,
+        None => &empty,
         Some(Value::Object(given)) => given,
-        Some(_) => {
-            child.insert("global".into(), Value::Object(own));
-            return;
-        }
+        Some(_) => return,
+    };
+    let mut own = match child.get_mut("global") {
+        None => Values::new(),
+        Some(Value::Object(own)) => std::mem::take(own),
+        Some(_) => return,
     };
     for (key, value) in given {
         match (value, own.get(key)) {
