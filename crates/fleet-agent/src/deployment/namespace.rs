@@ -28,12 +28,17 @@ fn strings(value: &Value) -> BTreeMap<String, String> {
         .collect()
 }
 
+/// Whether the options say anything about the namespace.
+pub(crate) fn has_wishes(options: &BundleDeploymentOptions) -> bool {
+    options.namespace_labels.is_some() || options.namespace_annotations.is_some()
+}
+
 /// Labels the namespace; writes nothing that is there.
 ///
 /// # Errors
 /// Why it cannot.
 pub(crate) async fn label(cluster: &Cluster, options: &BundleDeploymentOptions) -> Result<(), Error> {
-    if options.namespace_labels.is_none() && options.namespace_annotations.is_none() {
+    if !has_wishes(options) {
         return Ok(());
     }
     let name = release_namespace(options);

@@ -4,14 +4,13 @@
 use std::collections::BTreeMap;
 
 use fleet_api::{BundleDeployment, BundleDeploymentOptions, values};
-use fleet_deploy::cluster::Cluster;
 use fleet_deploy::store;
 use fleet_runtime::{ResultExt, chain};
 use helm::release::Release;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 
-use super::{account, gate, options_of};
+use super::{gate, options_of};
 use crate::context::Context;
 
 /// What was found out. A field that holds an error says what the status has to tell.
@@ -20,8 +19,6 @@ pub(crate) struct Facts {
     pub(crate) options: BundleDeploymentOptions,
     /// Why nothing may be deployed now.
     pub(crate) obstacle: Option<Obstacle>,
-    /// The cluster with the rights of the deployment's account.
-    pub(crate) cluster: Option<Cluster>,
     /// The release the status names, if its record is still there.
     pub(crate) release: Option<Release>,
     /// The content or the options are not those of the release.
@@ -42,7 +39,6 @@ pub(crate) async fn observe(deployment: &BundleDeployment, cx: &Context) -> Fact
     let mut facts = Facts {
         options: options_of(deployment),
         obstacle: None,
-        cluster: None,
         release: None,
         outdated: true,
     };
@@ -71,10 +67,6 @@ async fn look(deployment: &BundleDeployment, cx: &Context, facts: &mut Facts) ->
         .await
         .map_err(Obstacle::Other)?;
     gate::dependencies(deployment, cx)?;
-    let cluster = account::cluster(&cx.local, &cx.settings.namespace, &facts.options.service_account)
-        .await
-        .map_err(Obstacle::Other)?;
-    facts.cluster = Some(cluster);
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use crate::release::{Error, Ports, Target};
 use crate::{ownership, postrender};
 
 /// Objects looked at at the same time.
-const AT_ONCE: usize = 8;
+pub(super) const AT_ONCE: usize = 8;
 
 /// An object as it will be applied: marked, namespace filled in, kind known.
 #[derive(Clone, Debug)]

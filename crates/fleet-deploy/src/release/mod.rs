@@ -20,6 +20,7 @@ mod change;
 mod migrate;
 
 pub mod hooks;
+mod live;
 pub mod wait;
 
 use std::sync::Arc;
@@ -35,6 +36,7 @@ use crate::postrender::Document;
 pub(crate) use define::define;
 pub use error::Error;
 pub(crate) use install::install;
+pub use live::live;
 pub(crate) use recover::mark_failed;
 pub(crate) use rollback::{Way, roll_back};
 pub use uninstall::{forget, uninstall};
