@@ -5,6 +5,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use serde::Deserialize as _;
+
 use crate::bound::{self, Budget};
 use crate::config::Config;
 use crate::error::Error;
@@ -290,7 +292,11 @@ impl<'a> Level<'a> {
             if value.is_null() {
                 continue;
             }
-            let more: Config = serde_json::from_value(value).map_err(|error| failed(format!("{path}: {error}")))?;
+            let more = Config::deserialize(&value).map_err(|error| failed(format!("{path}: {error}")))?;
+            let read = serde_json::to_value(&more).map_err(|error| failed(format!("{path}: {error}")))?;
+            if let Some(key) = spelling::unknown(&value, &read) {
+                return Err(failed(format!("{path}: {key}: unknown field")));
+            }
             config = config.join(&Rc::new(more)).map_err(failed)?;
         }
         config = config

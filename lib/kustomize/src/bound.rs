@@ -5,15 +5,15 @@ use std::cell::Cell;
 use serde_json::Value;
 
 /// Values in one object.
-const MAX_VALUES: usize = 1_000_000;
+const MAX_VALUES: usize = 200_000;
 /// Levels in one object; what YAML files may have.
 const MAX_DEPTH: usize = 125;
 /// Bytes that generators, replacements and variables may add to a build.
-const MAX_BYTES: usize = 128 << 20;
+const MAX_BYTES: usize = 64 << 20;
 /// Objects in one build.
 pub(crate) const MAX_OBJECTS: usize = 100_000;
 /// Kustomizations that are entered in one build, those that are entered again included.
-const MAX_KUSTOMIZATIONS: usize = 10_000;
+const MAX_KUSTOMIZATIONS: usize = 2_000;
 
 /// What a build has used of its bounds.
 #[derive(Debug, Default)]

@@ -62,7 +62,7 @@ impl From<FieldSpec> for Written {
 }
 
 /// Fields that name objects of one kind.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct NameReference {
     group: String,
@@ -93,7 +93,7 @@ impl NameReference {
 }
 
 /// All the fields.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Config {
     pub(crate) name_prefix: Vec<FieldSpec>,

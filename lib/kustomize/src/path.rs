@@ -219,7 +219,7 @@ fn at_items(
         return Err(format!("a list is expected at '[{key}={value}]', not {shape}"));
     };
     // The value is a pattern, and fits parts of texts, as for the real program.
-    let pattern = Regex::new(value).map_err(|error| format!("'[{key}={value}]': {error}"))?;
+    let pattern = Regex::new(value).map_err(|_| format!("'[{key}={value}]': '{value}' is no pattern"))?;
     let fits = |item: &Node| {
         let found = if key.is_empty() { Some(item) } else { item.get(key) };
         found

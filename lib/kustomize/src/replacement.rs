@@ -134,7 +134,7 @@ fn set(object: &mut Node, value: &Node, field: &str, options: Option<&FieldOptio
 }
 
 /// Longest text that replacements may make.
-const MAX_TEXT: usize = 16 << 20;
+const MAX_TEXT: usize = 4 << 20;
 
 /// Sets one field. A single value keeps what it was, a number or a text; only its spelling changes.
 fn put(slot: Slot<'_>, value: &Node, options: Option<&FieldOptions>) -> Result<(), String> {

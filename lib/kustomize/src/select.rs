@@ -26,7 +26,7 @@ impl Target {
         let pattern = |what: &str, text: &str| {
             // Patterns hold for the whole text.
             let anchored = format!("^(?:{text})$");
-            let read = || Regex::new(&anchored).map_err(|error| format!("{what}: {error}"));
+            let read = || Regex::new(&anchored).map_err(|_| format!("{what}: '{text}' is no pattern"));
             (!text.is_empty()).then(read).transpose()
         };
         let labels = |what: &str, text: &str| {

@@ -198,7 +198,7 @@ pub(crate) fn images(resources: &mut [Resource], image: &Image, fields: &[FieldS
         "^{}(:[a-zA-Z0-9_.{{}}-]*)?(@[a-zA-Z0-9]+([.+_-][a-zA-Z0-9]+)*:[a-zA-Z0-9_.{{}}-]*)?$",
         image.name
     );
-    let pattern = Regex::new(&pattern).map_err(|error| format!("name: {error}"))?;
+    let pattern = Regex::new(&pattern).map_err(|_| format!("name: '{}' is no pattern", image.name))?;
     let mut change = |node: &mut Node| {
         let Some(text) = node.spelling() else {
             return Err(format!("an image is expected, not {}", node.shape()));
