@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use crate::failure::Failure;
 use crate::function::{Functions, Native};
 use crate::machine::Machine;
+use crate::object::Kind;
 use crate::print;
 use crate::value::Value;
 
@@ -93,6 +94,13 @@ fn equals(left: &Value, right: &Value) -> Result<bool, Failure> {
         _ => {
             if left.is_nil() || right.is_nil() {
                 return Ok(left.is_nil() == right.is_nil());
+            }
+            // Structs such as times are compared field by field.
+            if let (Value::Object(one), Value::Object(other)) = (left, right)
+                && one.kind() == Kind::Struct
+                && one.type_name() == other.type_name()
+            {
+                return Ok(print::shown(left) == print::shown(right));
             }
             // Go formats the values with `%s`, which shows in the numbers, and one with `%v`.
             let shown = |value: &Value| print::sprintf("%s", std::slice::from_ref(value), 100_000).unwrap_or_default();

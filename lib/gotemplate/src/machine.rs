@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::ast::{Branch, Call, Command, Expr, Node, Pipe, Source};
+use crate::ast::{Branch, Call, Command, Expr, Node, Pipe, Source, Tree};
 use crate::budget::{Budget, Limits};
 use crate::error::Error;
 use crate::failure::Failure;
@@ -117,15 +117,18 @@ impl<'a> Machine<'a> {
     /// # Errors
     /// The text is no template.
     pub fn parse(&mut self, name: &str, text: &str) -> Result<(), Error> {
-        let functions = Rc::clone(&self.functions);
-        let rules = Rules {
-            delims: &self.delims,
-            function: &|function| functions.find(function),
-        };
-        for tree in parse::parse(name, text, &rules)? {
+        for tree in self.trees(name, text)? {
             self.templates.add(tree);
         }
         Ok(())
+    }
+
+    fn trees(&self, name: &str, text: &str) -> Result<Vec<Tree>, Error> {
+        let rules = Rules {
+            delims: &self.delims,
+            function: &|function| self.functions.find(function),
+        };
+        parse::parse(name, text, &rules)
     }
 
     /// Names the set of templates, as errors about unknown templates show it.
@@ -159,6 +162,8 @@ impl<'a> Machine<'a> {
         let source = std::mem::replace(&mut self.source, Rc::clone(&tree.source));
         let at = std::mem::replace(&mut self.at, At::Nothing);
         let out = std::mem::take(&mut self.out);
+        // Nothing given is nothing at all, not an interface that holds nil.
+        let dot = if dot.is_nil() { Value::Missing } else { dot };
         let first = vec![(Rc::from("$"), Slot::from(dot.clone()))];
         let variables = std::mem::replace(&mut self.variables, first);
         let result = self.list(&Slot::from(dot), &tree.body);
@@ -202,7 +207,16 @@ impl<'a> Machine<'a> {
         self.budget.text(text.len()).map_err(|failure| self.limit(failure))?;
         let outer = Rc::clone(&self.templates);
         self.templates = Rc::new(Templates::inside(Rc::clone(&outer)));
-        let result = self.parse(name, text).and_then(|()| self.execute(name, dot));
+        let result = self.trees(name, text).and_then(|trees| {
+            for tree in trees {
+                if *tree.name == *name {
+                    self.templates.add_main(tree);
+                } else {
+                    self.templates.add(tree);
+                }
+            }
+            self.execute(name, dot)
+        });
         self.templates = outer;
         result
     }

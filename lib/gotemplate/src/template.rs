@@ -30,6 +30,14 @@ impl Templates {
         self.own.borrow_mut().insert(Rc::clone(&tree.name), Rc::new(tree));
     }
 
+    /// Adds the text that is about to be executed: blank or not, it hides an outer one of the same name.
+    pub(crate) fn add_main(&self, tree: Tree) {
+        let mut own = self.own.borrow_mut();
+        if !tree.is_blank() || !own.contains_key(&tree.name) {
+            own.insert(Rc::clone(&tree.name), Rc::new(tree));
+        }
+    }
+
     pub(crate) fn find(&self, name: &str) -> Option<Rc<Tree>> {
         if let Some(tree) = self.own.borrow().get(name) {
             return Some(Rc::clone(tree));

@@ -256,3 +256,9 @@ for about, text in {"nil pointer": "a: {{ .Values.x.y }}", "fail": '{{ fail "boo
                     "wrong type": "{{ .Values.n.x }}", "method": "{{ .Files.Nope }}", "nested include": '{{ define "a" }}{{ include "b" . }}{{ end }}{{ define "b" }}{{ .Values.x.y }}{{ end }}{{ include "a" . }}',
                     "tpl of a number": "{{ tpl .Values.n . }}", "divide by zero": "{{ div 1 0 }}", "unexpected end": "{{ end }}", "bad character": "{{ # }}", "comment": "{{/* x }}", "fromYaml error": "{{ fromYaml \"a: [\" | toJson }}", "empty tpl in tpl": '{{ tpl .Values.t . }}'}.items():
     case(f"template error: {about}", show(text + "\n", "l: [1]\nn: 5\nt: '{{ tpl \"\" . }}x: 1'\n"))
+
+# --- found in public charts ------------------------------------------------------------------------------------------------
+case("tpl of blanks inside tpl", show('a: "{{ tpl .Values.t . }}"\n', "t: '{{ tpl \"  \" . }}|{{ tpl \"{{/* c */}}\" . }}|'\n"))
+case("times are compared", show('{{ $n := now }}a: {{ ne $n ($n | dateModify "5m") }} {{ eq $n $n }} {{ ne $n ($n | dateModify "nonsense") }}\n'))
+case("hexadecimal floats", show("a: {{ mulf 1 0x1p10 }} {{ 0x1p-2 }}\n"))
+case("kinds of capabilities are compared", show("a: {{ eq .Capabilities.KubeVersion .Capabilities.KubeVersion }}\n"))
