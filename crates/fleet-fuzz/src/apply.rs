@@ -43,7 +43,10 @@ pub fn check(data: &[u8]) {
     let Some(applied) = decoded(resource, applied) else {
         return;
     };
-    let _ = validation::validate(resource, &applied, live.as_ref());
+    // What is refused is never stored.
+    if !validation::validate(resource, &applied, live.as_ref()).is_empty() {
+        return;
+    }
     let again = match apply(resource, Some(&applied), &config, &manager("one", 3), false) {
         Ok(again) => again,
         Err(status) => panic!("what was applied cannot be applied again: {}", status.message),

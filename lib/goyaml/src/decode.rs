@@ -403,7 +403,7 @@ impl<'a> Decoder<'_, 'a, '_> {
         // What merge keys bring; go-yaml v2 treats it as if it stood there.
         let mut map = Map::new();
         let mut explicit = Map::new();
-        let mut given = Given::default();
+        let mut given = self.keys.is_some().then(Given::default);
         if self.dialect == Dialect::V3 && self.complain(at, end) {
             return Ok(map);
         }
@@ -431,7 +431,9 @@ impl<'a> Decoder<'_, 'a, '_> {
             let value = self.value(value_at)?;
             self.leave();
             if self.dialect == Dialect::V2 {
-                self.note(&mut given, &key, value_at, map.contains_key(&key.name));
+                if let Some(given) = &mut given {
+                    self.note(given, &key, value_at, map.contains_key(&key.name));
+                }
                 map.insert(key.name, value);
             } else {
                 explicit.insert(key.name, value);

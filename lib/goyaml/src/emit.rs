@@ -118,7 +118,7 @@ impl Emitter {
         for (key, value) in entries {
             let key = self.carried_key(key)?;
             self.write_indent();
-            if key.len() <= SIMPLE_KEY_BYTES && !key.chars().any(style::is_break) {
+            if key.len() <= SIMPLE_KEY_BYTES && !has_break(&key) {
                 self.text(&key, Place::SimpleKey);
                 self.indicator(":", false, false, false);
             } else {
@@ -189,7 +189,11 @@ impl Emitter {
 
     fn single(&mut self, text: &str, may_break: bool) {
         self.indicator("'", true, false, false);
-        self.folded(&text.replace('\'', "''"), may_break);
+        if text.contains('\'') {
+            self.folded(&text.replace('\'', "''"), may_break);
+        } else {
+            self.folded(text, may_break);
+        }
         self.indicator("'", false, false, false);
         self.whitespace = false;
         self.indention = false;
@@ -197,6 +201,11 @@ impl Emitter {
 
     /// Text without escapes; a line beyond the width ends at the next single space.
     fn folded(&mut self, text: &str, may_break: bool) {
+        let foldable =
+            may_break && self.dialect == Dialect::V2 && self.column + text.len() > WIDTH && text.contains(' ');
+        if !foldable && text.is_ascii() && !text.contains(['\n', '\r']) {
+            return self.put_all(text);
+        }
         let mut after_space = false;
         let mut after_break = false;
         let mut characters = text.chars().enumerate().peekable();
@@ -308,6 +317,9 @@ impl Emitter {
         self.put_break();
         self.indention = true;
         self.whitespace = true;
+        if text.is_ascii() && !text.contains('\r') {
+            return self.lines(text);
+        }
         let mut after_break = true;
         for c in text.chars() {
             if style::is_break(c) {
@@ -330,14 +342,31 @@ impl Emitter {
         }
     }
 
+    /// Lines as they are, each that is not empty with indentation.
+    fn lines(&mut self, text: &str) {
+        for line in text.split_inclusive('\n') {
+            let (content, ended) = line.strip_suffix('\n').map_or((line, false), |content| (content, true));
+            if !content.is_empty() {
+                self.write_indent();
+                self.put_all(content);
+                self.indention = false;
+            }
+            if ended {
+                self.put_break();
+                self.indention = true;
+            }
+        }
+    }
+
     /// Starts a new line at the current indentation, unless this line holds nothing but that.
     fn write_indent(&mut self) {
         let indent = self.indent.unwrap_or(0);
         if !self.indention || self.column > indent || (self.column == indent && !self.whitespace) {
             self.put_break();
         }
+        const BLANKS: &str = "                                ";
         while self.column < indent {
-            self.put(' ');
+            self.put_all(&BLANKS[..BLANKS.len().min(indent - self.column)]);
         }
         self.whitespace = true;
         self.indention = true;
@@ -347,8 +376,7 @@ impl Emitter {
         if blank_before && !self.whitespace {
             self.put(' ');
         }
-        self.out.push_str(text);
-        self.column += text.chars().count();
+        self.put_all(text);
         self.whitespace = whitespace;
         self.indention = self.indention && indention;
     }
@@ -358,9 +386,23 @@ impl Emitter {
         self.column += 1;
     }
 
+    /// Text of one line, one byte per character.
+    fn put_all(&mut self, text: &str) {
+        self.out.push_str(text);
+        self.column += text.len();
+    }
+
     fn put_break(&mut self) {
         self.out.push('\n');
         self.column = 0;
+    }
+}
+
+fn has_break(text: &str) -> bool {
+    if text.is_ascii() {
+        text.bytes().any(|byte| matches!(byte, b'\n' | b'\r'))
+    } else {
+        text.chars().any(style::is_break)
     }
 }
 
@@ -386,6 +428,9 @@ fn number_text(n: &Number) -> String {
 ///
 /// YAML's reader refuses some control characters, and takes U+0085 inside quotes for a line break to be folded.
 fn through_json(text: &str) -> Result<Cow<'_, str>, Error> {
+    if text.bytes().all(|byte| byte < 0x7f) {
+        return Ok(Cow::Borrowed(text));
+    }
     for c in text.chars() {
         if matches!(c, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}') {
             return Err(Error::at(

@@ -48,6 +48,15 @@ fn merge<'a, T>(entries: &mut Vec<(&'a str, T)>, tail: Vec<(&'a str, T)>) {
 /// The first differing character decides: a letter comes after a sign or digit; two letters compare by code point; runs
 /// of digits compare by value (a zero inside a longer number counts as part of it), then by length.
 pub(crate) fn less(a: &str, b: &str) -> bool {
+    // Mostly the first difference is between two letters.
+    let same = a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count();
+    if let (Some(x), Some(y)) = (a.as_bytes().get(same), b.as_bytes().get(same)) {
+        if x.is_ascii_alphabetic() && y.is_ascii_alphabetic() {
+            return x < y;
+        }
+    } else {
+        return a.len() < b.len();
+    }
     let common = a.chars().zip(b.chars()).take_while(|(x, y)| x == y);
     let offset: usize = common.map(|(x, _)| x.len_utf8()).sum();
     let (Some(x), Some(y)) = (a[offset..].chars().next(), b[offset..].chars().next()) else {

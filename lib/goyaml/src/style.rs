@@ -14,6 +14,10 @@ pub(crate) enum Style {
 
 /// The style of a text. `key` says that it stands where it must fit on one line before a colon.
 pub(crate) fn of_text(text: &str, dialect: Dialect, key: bool) -> Style {
+    if is_ordinary(text) {
+        let misread = resolve::resolve(text, dialect) != Scalar::Text || dialect == Dialect::V3 && is_old_bool(text);
+        return if misread { Style::Double } else { Style::Plain };
+    }
     let misread = resolve::resolve(text, dialect) != Scalar::Text
         || resolve::is_base_60(text)
         || timestamp::is_timestamp(text)
@@ -32,6 +36,23 @@ pub(crate) fn of_text(text: &str, dialect: Dialect, key: bool) -> Style {
         Style::Literal if shape.block && !key => Style::Literal,
         _ => Style::Double,
     }
+}
+
+/// Whether a text begins with a letter and has nothing in it that could need quotes: what most texts are like.
+fn is_ordinary(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let harmless = |at: usize| {
+        let next = || bytes.get(at + 1).is_some_and(|byte| byte.is_ascii_graphic());
+        match bytes[at] {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'/' | b'+' | b'=' | b',' | b'(' | b')' => {
+                true
+            }
+            b':' => next(),
+            b' ' => next() && bytes[at + 1] != b'#',
+            _ => false,
+        }
+    };
+    bytes.first().is_some_and(u8::is_ascii_alphabetic) && (1..bytes.len()).all(harmless)
 }
 
 /// Words that older readers take for booleans: go-yaml v3 reads them as text but quotes them.

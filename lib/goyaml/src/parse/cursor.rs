@@ -96,9 +96,14 @@ impl Parser<'_> {
         }
     }
 
-    pub(super) fn pass_comment(&mut self) {
-        while !self.is_end() && !self.is_break(0) {
-            self.at += 1;
+    /// Goes to the end of the line.
+    pub(super) fn pass_line(&mut self) {
+        while let Some(byte) = self.bytes.get(self.at) {
+            match byte {
+                b'\n' | b'\r' => return,
+                0xc2 | 0xe2 if self.is_break(0) => return,
+                _ => self.at += 1,
+            }
         }
     }
 
@@ -109,7 +114,7 @@ impl Parser<'_> {
                 self.at += 1;
             }
             if self.byte(0) == b'#' {
-                self.pass_comment();
+                self.pass_line();
             }
             if !self.is_break(0) {
                 return;

@@ -82,7 +82,7 @@ impl<'a> Parser<'a> {
         };
         self.pass_blanks();
         if self.byte(0) == b'#' {
-            self.pass_comment();
+            self.pass_line();
         }
         if !self.is_end() && !self.is_break(0) {
             return Err(self.scanner_error(start, self.at, "did not find expected comment or line break"));

@@ -43,7 +43,7 @@ impl<'a> Parser<'a> {
             breaks.clear();
             more_indented = blank;
             let from = self.at;
-            self.pass_comment();
+            self.pass_line();
             text.push_str(&self.text[from..self.at]);
             self.take_break(&mut last_break);
             self.block_breaks(&mut indent, parent, &mut breaks, start)?;
@@ -76,7 +76,7 @@ impl<'a> Parser<'a> {
         }
         self.pass_blanks();
         if self.byte(0) == b'#' {
-            self.pass_comment();
+            self.pass_line();
         }
         if !self.is_end() && !self.is_break(0) {
             return Err(self.scanner_error(start, self.at, "did not find expected comment or line break"));
