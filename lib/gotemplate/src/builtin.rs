@@ -94,7 +94,7 @@ fn js(text: &str) -> String {
 /// Escapes a query parameter.
 pub(crate) fn query_escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
+    for byte in bytes::of(text).iter().copied() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => out.push(char::from(byte)),
             b' ' => out.push('+'),
@@ -143,23 +143,17 @@ fn index(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
         return Err("index of untyped nil".into());
     }
     for step in path {
-        let gone = |limit: usize| limit.checked_sub(1).ok_or_else(|| out_of_range(step));
         current = match &current {
             Value::Missing | Value::Nil => return Err("index of nil pointer".into()),
             Value::Str(text) => {
                 let text = bytes::of(text);
                 let at = position(step, text.len(), "index")?;
-                let byte = text.get(at).ok_or_else(|| out_of_range(step))?;
+                let byte = text.get(at).ok_or("reflect: string index out of range")?;
                 Value::Sized(Width::Byte, i64::from(*byte))
             }
             Value::List(list) => {
-                // A negative or too large index is out of range; an index that is no integer is worse.
-                let at = position(
-                    step,
-                    gone(list.len()).or_else(|failure| step.as_integer().map_or(Ok(0), |_| Err(failure)))?,
-                    "index",
-                )?;
-                list.get(at).ok_or_else(|| out_of_range(step))?
+                let at = position(step, list.len(), "index")?;
+                list.get(at).ok_or("reflect: slice index out of range")?
             }
             Value::Map(map) => {
                 let key = key_of(step)?;
@@ -176,16 +170,12 @@ fn index(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
                 entries
                     .get(at)
                     .map(|(_, value)| value.clone())
-                    .ok_or_else(|| out_of_range(step))?
+                    .ok_or("reflect: slice index out of range")?
             }
             other => return Err(Failure::new(format!("can't index item of type {}", other.type_name()))),
         };
     }
     Ok(current)
-}
-
-fn out_of_range(index: &Value) -> Failure {
-    Failure::new(format!("index out of range: {}", print::shown(index)))
 }
 
 fn key_of(key: &Value) -> Result<&str, Failure> {

@@ -82,7 +82,7 @@ impl Default for Signature {
 impl Signature {
     /// Reads the short form used in tables: one letter per parameter, `*` after the last one makes it variable.
     /// `a` any, `r` raw, `s` string, `i` int, `I` int64, `f` float64, `b` bool, `m` map, `M` string map, `l` list,
-    /// `S` string list, `u` uint32.
+    /// `S` string list, `u` uint32, `t` time.Time.
     pub fn short(text: &str) -> Self {
         let mut params = Vec::new();
         let mut rest = None;
@@ -101,6 +101,7 @@ impl Signature {
                 'l' => params.push(Param::List),
                 'S' => params.push(Param::Strs),
                 'u' => params.push(Param::Uint32),
+                't' => params.push(Param::Struct("time.Time")),
                 _ => params.push(Param::Never),
             }
         }

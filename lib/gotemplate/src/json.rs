@@ -93,7 +93,7 @@ impl Converter {
                     crate::number::general(*number, None)
                 ))
             })?,
-            Value::Str(text) => Json::String(text.to_string()),
+            Value::Str(text) => Json::String(crate::bytes::lossy(text.to_string())),
             Value::List(list) if list.element() == Element::Byte => {
                 let bytes: Vec<u8> = list
                     .to_vec()
@@ -105,6 +105,7 @@ impl Converter {
                     bytes,
                 ))
             }
+            Value::List(list) if list.is_absent() => Json::Null,
             Value::List(list) => self.list(list, depth)?,
             Value::Map(map) => {
                 let mut object = serde_json::Map::new();

@@ -116,6 +116,8 @@ pub enum Element {
 #[derive(Clone)]
 pub struct List {
     element: Element,
+    /// Whether it is no slice but a nil one, which shows in JSON only.
+    absent: bool,
     items: Rc<Items>,
 }
 
@@ -182,8 +184,22 @@ impl List {
     pub fn typed(element: Element, items: Vec<Value>) -> Self {
         Self {
             element,
+            absent: false,
             items: Rc::new(Items(RefCell::new(items))),
         }
+    }
+
+    /// A nil `[]string`.
+    pub fn no_strings() -> Self {
+        Self {
+            absent: true,
+            ..Self::typed(Element::Str, Vec::new())
+        }
+    }
+
+    /// Whether it is a nil slice.
+    pub fn is_absent(&self) -> bool {
+        self.absent
     }
 
     /// A new `[]string`.

@@ -27,32 +27,36 @@ pub(super) const TABLE: &[(&str, &str, Native)] = &[
     ("htmlDateInZone", "as", |_, args| {
         Ok(format(&time(any(args, 0)).with_time_zone(zone(string(args, 1))), "2006-01-02").into())
     }),
-    ("dateModify", "sa", |_, args| {
+    ("dateModify", "st", |_, args| {
         Ok(modify(args).unwrap_or_else(|| any(args, 1).clone()))
     }),
-    ("date_modify", "sa", |_, args| {
+    ("date_modify", "st", |_, args| {
         Ok(modify(args).unwrap_or_else(|| any(args, 1).clone()))
     }),
-    ("mustDateModify", "sa", must_modify),
-    ("must_date_modify", "sa", must_modify),
+    ("mustDateModify", "st", must_modify),
+    ("must_date_modify", "st", must_modify),
     ("toDate", "ss", |_, args| {
         Ok(object(
-            parse(string(args, 0), string(args, 1)).unwrap_or_else(|| zero().to_zoned(TimeZone::UTC)),
+            parse(string(args, 0), string(args, 1)).unwrap_or_else(|_| zero().to_zoned(TimeZone::UTC)),
         ))
     }),
     ("mustToDate", "ss", |_, args| {
         let (layout, text) = (string(args, 0), string(args, 1));
-        let quoted = (crate::quote::quote(text), crate::quote::quote(layout));
-        let word = crate::quote::quote(next_word(layout).map_or(layout, |(_, word, _)| word));
-        let wrong = || {
-            Failure::new(format!(
-                "parsing time {0} as {1}: cannot parse {0} as {word}",
-                quoted.0, quoted.1
-            ))
-        };
-        Ok(object(parse(layout, text).ok_or_else(wrong)?))
+        let time = parse(layout, text).map_err(|mistake| {
+            let (text, layout) = (crate::quote::quote(text), crate::quote::quote(layout));
+            Failure::new(match mistake {
+                Mistake::Range(what) => format!("parsing time {text}: {what} out of range"),
+                Mistake::Extra(rest) => format!("parsing time {text}: extra text: {}", crate::quote::quote(&rest)),
+                Mistake::At(rest, word) => format!(
+                    "parsing time {text} as {layout}: cannot parse {} as {}",
+                    crate::quote::quote(&rest),
+                    crate::quote::quote(&word)
+                ),
+            })
+        });
+        Ok(object(time?))
     }),
-    ("unixEpoch", "a", |_, args| {
+    ("unixEpoch", "t", |_, args| {
         Ok(time(any(args, 0)).timestamp().as_second().to_string().into())
     }),
     ("ago", "a", |_, args| {
@@ -60,6 +64,8 @@ pub(super) const TABLE: &[(&str, &str, Native)] = &[
         Ok(crate::number::duration(seconds.saturating_mul(1_000_000_000)).into())
     }),
 ];
+
+const RFC3339: &str = "2006-01-02T15:04:05.999999999Z07:00";
 
 fn now() -> Zoned {
     Timestamp::now().to_zoned(TimeZone::UTC)
@@ -88,9 +94,9 @@ fn time(value: &Value) -> Zoned {
             .json()
             .as_ref()
             .and_then(Value::as_str)
-            .map(str::parse::<Timestamp>)
+            .map(|text| parse(RFC3339, text))
         {
-            Some(Ok(time)) => return time.to_zoned(TimeZone::UTC),
+            Some(Ok(time)) => return time,
             _ => return now(),
         },
         other => other.as_integer(),
@@ -219,7 +225,7 @@ impl GoObject for TimeObject {
     }
 
     fn json(&self) -> Option<Value> {
-        Some(format(&self.0, "2006-01-02T15:04:05.999999999Z07:00").into())
+        Some(format(&self.0, RFC3339).into())
     }
 }
 
@@ -379,7 +385,11 @@ fn formatted(time: &Zoned, word: &str) -> String {
         "5" => time.second().to_string(),
         "PM" => if time.hour() >= 12 { "PM" } else { "AM" }.to_owned(),
         "pm" => if time.hour() >= 12 { "pm" } else { "am" }.to_owned(),
-        "MST" => time.strftime("%Z").to_string(),
+        "MST" => match time.strftime("%Z").to_string() {
+            // A zone without a name shows its offset.
+            name if name.starts_with(['+', '-']) => offset(time.offset().seconds(), "-0700"),
+            name => name,
+        },
         word if word.starts_with(['.', ',']) => {
             let digits = format!("{:09}", time.subsec_nanosecond());
             let count = (word.len() - 1).min(9);
@@ -414,14 +424,35 @@ fn offset(seconds: i32, word: &str) -> String {
     }
 }
 
+/// Why a text is no time.
+enum Mistake {
+    /// A number is too large.
+    Range(&'static str),
+    /// Something follows.
+    Extra(String),
+    /// The rest of the text is not the next word of the layout.
+    At(String, String),
+}
+
 /// Reads a time in a Go layout.
-fn parse(layout: &str, text: &str) -> Option<Zoned> {
+fn parse(layout: &str, text: &str) -> Result<Zoned, Mistake> {
+    let mut place = (text, layout);
+    match read(layout, text, &mut place) {
+        Some(result) => result,
+        None => Err(Mistake::At(place.0.to_owned(), place.1.to_owned())),
+    }
+}
+
+/// What does not fit: `None` at the place that `place` names.
+fn read<'t>(layout: &'t str, text: &'t str, place: &mut (&'t str, &'t str)) -> Option<Result<Zoned, Mistake>> {
     let (mut year, mut month, mut day) = (0i16, 1i8, 1i8);
     let (mut hour, mut minute, mut second, mut nanos) = (0i8, 0i8, 0i8, 0i32);
-    let (mut afternoon, mut shift) = (None, 0i32);
+    let (mut afternoon, mut shift, mut day_of_year) = (None, 0i32, None);
     let (mut layout, mut text) = (layout, text);
     while let Some((before, word, after)) = next_word(layout) {
+        *place = (text, before);
         text = text.strip_prefix(before)?;
+        *place = (text, word);
         let mut number = |least: usize, most: usize| -> Option<i16> {
             let len = text.bytes().take(most).take_while(u8::is_ascii_digit).count();
             let (digits, tail) = text.split_at(len);
@@ -431,6 +462,7 @@ fn parse(layout: &str, text: &str) -> Option<Zoned> {
         let small = |value: i16| i8::try_from(value).ok();
         match word {
             "2006" => year = number(4, 4)?,
+            "002" => day_of_year = Some(number(3, 3)?),
             "06" => year = number(2, 2).map(|year| if year >= 69 { 1900 + year } else { 2000 + year })?,
             "01" => month = small(number(2, 2)?)?,
             "1" => month = small(number(1, 2)?)?,
@@ -499,17 +531,40 @@ fn parse(layout: &str, text: &str) -> Option<Zoned> {
         }
         layout = after;
     }
-    if text != layout {
-        return None;
+    *place = (text, layout);
+    let extra = text.strip_prefix(layout)?;
+    if !extra.is_empty() {
+        return Some(Err(Mistake::Extra(extra.to_owned())));
     }
     match afternoon {
         Some(true) if hour < 12 => hour += 12,
         Some(false) if hour == 12 => hour = 0,
         _ => {}
     }
+    if let Some(days) = day_of_year {
+        let date = jiff::civil::Date::new(year, 1, 1).ok()?;
+        let found = date.checked_add(jiff::Span::new().days(days - 1)).ok();
+        let Some(date) = found.filter(|date| date.year() == year) else {
+            return Some(Err(Mistake::Range("day-of-year")));
+        };
+        (month, day) = (date.month(), date.day());
+    }
+    let limits = [
+        ("month", (1..=12).contains(&month)),
+        ("hour", (0..24).contains(&hour)),
+        ("minute", (0..60).contains(&minute)),
+        ("second", (0..60).contains(&second)),
+        ("day", jiff::civil::Date::new(year, month.clamp(1, 12), day).is_ok()),
+    ];
+    if let Some((what, _)) = limits.iter().find(|(_, holds)| !holds) {
+        return Some(Err(Mistake::Range(what)));
+    }
     let civil = jiff::civil::DateTime::new(year, month, day, hour, minute, second, nanos).ok()?;
     let zone = TimeZone::fixed(jiff::tz::Offset::from_seconds(shift).ok()?);
-    civil.to_zoned(if shift == 0 { TimeZone::UTC } else { zone }).ok()
+    civil
+        .to_zoned(if shift == 0 { TimeZone::UTC } else { zone })
+        .ok()
+        .map(Ok)
 }
 
 fn fraction(digits: &str) -> Option<i32> {

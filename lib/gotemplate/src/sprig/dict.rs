@@ -22,12 +22,16 @@ pub(super) const TABLE: &[(&str, &str, Native)] = &[
         Ok(map(args, 0).get(string(args, 1)).unwrap_or_else(|| "".into()))
     }),
     ("set", "msa", |_, args| {
+        if any(args, 0).is_nil() {
+            return Err("assignment to entry in nil map".into());
+        }
         map(args, 0).insert(string(args, 1), any(args, 2).clone());
         Ok(any(args, 0).clone())
     }),
     ("unset", "ms", |_, args| {
-        map(args, 0).remove(string(args, 1));
-        Ok(any(args, 0).clone())
+        let map = map(args, 0);
+        map.remove(string(args, 1));
+        Ok(map.into())
     }),
     ("hasKey", "ms", |_, args| {
         Ok(map(args, 0).contains(string(args, 1)).into())
@@ -88,7 +92,7 @@ fn merged(machine: &mut Machine<'_>, args: &[Value], over: bool) -> Result<Value
     for index in 1..args.len() {
         merge_into(machine, &target, &map(args, index), over, 0)?;
     }
-    Ok(any(args, 0).clone())
+    Ok(target.into())
 }
 
 /// Fills what is missing or empty in `target` from `source`.

@@ -186,11 +186,17 @@ fn concat(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
 }
 
 fn chunk(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
-    let size = usize::try_from(int(args, 0)).unwrap_or(0).max(1);
     let items = match any(args, 1) {
         Value::List(list) => list.to_vec(),
+        Value::Missing | Value::Nil => {
+            return Err("runtime error: invalid memory address or nil pointer dereference".into());
+        }
         other => return Err(Failure::new(format!("Cannot chunk type {}", other.kind_name()))),
     };
+    let size = usize::try_from(int(args, 0)).unwrap_or(0);
+    if size == 0 {
+        return Err("runtime error: makeslice: len out of range".into());
+    }
     Ok(items
         .chunks(size)
         .map(|part| Value::from(part.to_vec()))

@@ -143,7 +143,6 @@ fn rounded_duration(value: &Value) -> String {
         Value::Int64(number) => *number,
         _ => 0,
     };
-    let seconds = nanos.unsigned_abs() / 1_000_000_000;
     let sign = if nanos < 0 { "-" } else { "" };
     let units = [
         (31_536_000, "y"),
@@ -154,8 +153,10 @@ fn rounded_duration(value: &Value) -> String {
         (1, "s"),
     ];
     for (size, unit) in units {
-        if seconds >= size {
-            return format!("{sign}{}{unit}", seconds / size);
+        let size: u64 = size * 1_000_000_000;
+        // A whole unit still counts in the smaller one.
+        if nanos.unsigned_abs() > size {
+            return format!("{sign}{}{unit}", nanos.unsigned_abs() / size);
         }
     }
     "0s".into()

@@ -70,13 +70,15 @@ fn limit(args: &[Value]) -> usize {
 fn find_all(machine: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
     let regex = compile(args)?;
     machine.reserve(string(args, 1).len().saturating_mul(8))?;
-    Ok(List::strings(
-        regex
-            .find_iter(string(args, 1))
-            .take(limit(args))
-            .map(|found| found.as_str()),
-    )
-    .into())
+    let mut found = regex
+        .find_iter(string(args, 1))
+        .take(limit(args))
+        .map(|found| found.as_str())
+        .peekable();
+    if found.peek().is_none() {
+        return Ok(List::no_strings().into());
+    }
+    Ok(List::strings(found).into())
 }
 
 fn replace(machine: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {

@@ -22,6 +22,9 @@ pub(super) const TABLE: &[(&str, &str, Native)] = &[
         letters(machine, args, |byte| (32..127).contains(&byte))
     }),
     ("randBytes", "i", |machine, args| {
+        if int(args, 0) < 0 {
+            return Err("runtime error: makeslice: len out of range".into());
+        }
         let count = count(machine, args)?;
         Ok(base64::engine::general_purpose::STANDARD.encode(bytes(count)?).into())
     }),

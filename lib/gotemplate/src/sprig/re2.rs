@@ -23,7 +23,10 @@ pub(super) fn compile(pattern: &str) -> Result<Regex, String> {
     if let Some(known) = cache.lock().unwrap_or_else(PoisonError::into_inner).get(pattern) {
         return Ok(known.clone());
     }
-    let regex = RegexBuilder::new(&translated(pattern))
+    let translated = Translator::new(pattern)
+        .run()
+        .map_err(|mistake| format!("error parsing regexp: {mistake}"))?;
+    let regex = RegexBuilder::new(&translated)
         .size_limit(SIZE)
         .dfa_size_limit(TABLES)
         .build()
@@ -38,133 +41,252 @@ pub(super) fn compile(pattern: &str) -> Result<Regex, String> {
     Ok(regex)
 }
 
-fn translated(pattern: &str) -> String {
-    let mut out = String::with_capacity(pattern.len() + 16);
-    let mut rest = pattern;
-    let mut in_class = false;
-    while let Some(character) = rest.chars().next() {
-        let tail = &rest[character.len_utf8()..];
-        rest = tail;
-        match character {
-            '\\' => {
-                let Some(escaped) = tail.chars().next() else {
-                    out.push('\\');
-                    break;
-                };
-                rest = &tail[escaped.len_utf8()..];
-                if escaped == 'Q' && !in_class {
-                    let (literal, after) = rest.split_once("\\E").unwrap_or((rest, ""));
-                    out.push_str(&regex::escape(literal));
-                    rest = after;
+/// Copies of what a repetition repeats that Go allows.
+const MOST_REPEATS: usize = 1_000;
+
+struct Translator<'p> {
+    pattern: &'p str,
+    pos: usize,
+    out: String,
+    /// Where the repetition began that was read last, if nothing followed it.
+    repetition: Option<usize>,
+    /// Whether there is something to repeat.
+    repeatable: bool,
+}
+
+impl<'p> Translator<'p> {
+    fn new(pattern: &'p str) -> Self {
+        Self {
+            pattern,
+            pos: 0,
+            out: String::with_capacity(pattern.len() + 16),
+            repetition: None,
+            repeatable: false,
+        }
+    }
+
+    fn rest(&self) -> &'p str {
+        self.pattern.get(self.pos..).unwrap_or_default()
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let next = self.rest().chars().next()?;
+        self.pos += next.len_utf8();
+        Some(next)
+    }
+
+    fn run(mut self) -> Result<String, String> {
+        let mut start = self.pos;
+        while let Some(character) = self.next() {
+            let mut repeatable = true;
+            match character {
+                '\\' => self.escape(start, false)?,
+                '[' => self.class(start)?,
+                '*' | '+' | '?' => {
+                    self.repeat(start)?;
+                    start = self.pos;
                     continue;
                 }
-                escape(&mut out, escaped, in_class);
+                '{' if repetition_len(self.rest()).is_some() => {
+                    self.pos += repetition_len(self.rest()).unwrap_or(0);
+                    self.repeat(start)?;
+                    start = self.pos;
+                    continue;
+                }
+                '{' | '}' => {
+                    self.out.push('\\');
+                    self.out.push(character);
+                }
+                '(' => {
+                    repeatable = false;
+                    self.group(start)?;
+                }
+                '|' => {
+                    repeatable = false;
+                    self.out.push('|');
+                }
+                other => self.out.push(other),
             }
-            '[' if in_class => {
-                // Only the name of a class such as [:alpha:] is more than a bracket.
-                let named = tail.strip_prefix(':').and_then(|name| name.find(":]"));
-                match named {
-                    Some(length) => {
-                        let length = length + 3;
-                        out.push('[');
-                        out.push_str(&tail[..length]);
-                        rest = &tail[length..];
+            self.repeatable = repeatable;
+            self.repetition = None;
+            start = self.pos;
+        }
+        Ok(self.out)
+    }
+
+    /// What lies between `start` and here repeats what stands before it.
+    fn repeat(&mut self, start: usize) -> Result<(), String> {
+        let operator = &self.pattern[start..self.pos];
+        let before = self.repetition.map_or(start, |before| before);
+        if self.repetition.is_some() {
+            let both = &self.pattern[before..self.pos];
+            return Err(format!("invalid nested repetition operator: `{both}`"));
+        }
+        if !self.repeatable {
+            return Err(format!("missing argument to repetition operator: `{operator}`"));
+        }
+        let mut counts = operator.trim_matches(['{', '}']).split(',');
+        if counts.any(|count| count.parse::<usize>().is_ok_and(|count| count > MOST_REPEATS)) {
+            return Err(format!("invalid repeat count: `{operator}`"));
+        }
+        self.out.push_str(operator);
+        if self.rest().starts_with('?') {
+            self.pos += 1;
+            self.out.push('?');
+        }
+        self.repetition = Some(start);
+        Ok(())
+    }
+
+    /// After an opening parenthesis: flags are those that Go knows.
+    fn group(&mut self, start: usize) -> Result<(), String> {
+        self.out.push('(');
+        let Some(flags) = self.rest().strip_prefix('?') else {
+            return Ok(());
+        };
+        if flags.starts_with("P<") || (flags.starts_with('<') && !flags.starts_with("<=") && !flags.starts_with("<!")) {
+            return Ok(());
+        }
+        for (at, flag) in flags.char_indices() {
+            match flag {
+                'i' | 'm' | 's' | 'U' | '-' => {}
+                ':' | ')' => return Ok(()),
+                other => {
+                    let end = start + 2 + at + other.len_utf8();
+                    let shown = self.pattern.get(start..end).unwrap_or(self.pattern);
+                    return Err(format!("invalid or unsupported Perl syntax: `{shown}`"));
+                }
+            }
+        }
+        Err(format!("missing closing ): `{}`", self.pattern))
+    }
+
+    fn class(&mut self, start: usize) -> Result<(), String> {
+        let unclosed = || format!("missing closing ]: `{}`", &self.pattern[start..]);
+        let unclosed = unclosed();
+        self.out.push('[');
+        if self.rest().starts_with('^') {
+            self.pos += 1;
+            self.out.push('^');
+        }
+        let mut first = true;
+        loop {
+            let at = self.pos;
+            match self.next().ok_or_else(|| unclosed.clone())? {
+                ']' if !first => {
+                    self.out.push(']');
+                    return Ok(());
+                }
+                '\\' => self.escape(at, true)?,
+                '[' => {
+                    // Only the name of a class such as [:alpha:] is more than a bracket.
+                    let name = self.rest().strip_prefix(':').and_then(|name| name.find(":]"));
+                    match name {
+                        Some(length) => {
+                            self.pos += length + 3;
+                            self.out.push_str(&self.pattern[at..self.pos]);
+                        }
+                        None => self.out.push_str("\\["),
                     }
-                    None => out.push_str("\\["),
+                }
+                special @ (']' | '&' | '~') => {
+                    self.out.push('\\');
+                    self.out.push(special);
+                }
+                '-' if self.rest().starts_with('-') => self.out.push_str("\\-"),
+                other => {
+                    let high = self.rest().strip_prefix('-').and_then(|tail| tail.chars().next());
+                    if let Some(high) = high.filter(|high| !matches!(high, ']' | '[' | '\\') && *high < other) {
+                        return Err(format!("invalid character class range: `{other}-{high}`"));
+                    }
+                    self.out.push(other);
                 }
             }
-            '[' => {
-                in_class = true;
-                out.push('[');
-                if let Some(after) = rest.strip_prefix('^') {
-                    out.push('^');
-                    rest = after;
-                }
-                if let Some(after) = rest.strip_prefix(']') {
-                    out.push_str("\\]");
-                    rest = after;
-                }
-            }
-            ']' if in_class => {
-                in_class = false;
-                out.push(']');
-            }
-            '&' | '~' if in_class => {
-                out.push('\\');
-                out.push(character);
-            }
-            '-' if in_class && tail.starts_with('-') => out.push_str("\\-"),
-            '{' if !in_class && !is_repetition(tail) => out.push_str("\\{"),
-            '}' if !in_class && !closes_repetition(&out) => out.push_str("\\}"),
-            _ => out.push(character),
+            first = false;
         }
     }
-    out
-}
 
-fn escape(out: &mut String, escaped: char, in_class: bool) {
-    let class = match escaped {
-        'd' => "0-9",
-        'w' => "0-9A-Za-z_",
-        's' => "\\t\\n\\f\\r ",
-        'D' | 'W' | 'S' if in_class => {
-            // The ASCII classes' opposites, which are classes of their own.
-            out.push_str("[^");
-            escape(out, escaped.to_ascii_lowercase(), true);
-            out.push(']');
-            return;
+    /// After a backslash at `start`.
+    fn escape(&mut self, start: usize, in_class: bool) -> Result<(), String> {
+        let Some(escaped) = self.next() else {
+            return Err("trailing backslash at end of expression: ``".into());
+        };
+        match escaped {
+            'd' | 'w' | 's' | 'D' | 'W' | 'S' => {
+                let class = match escaped.to_ascii_lowercase() {
+                    'd' => "0-9",
+                    'w' => "0-9A-Za-z_",
+                    _ => "\\t\\n\\f\\r ",
+                };
+                let opposite = escaped.is_ascii_uppercase();
+                if in_class && !opposite {
+                    self.out.push_str(class);
+                } else {
+                    self.out.push_str(if opposite { "[^" } else { "[" });
+                    self.out.push_str(class);
+                    self.out.push(']');
+                }
+            }
+            'b' | 'B' if !in_class => {
+                self.out.push_str("(?-u:\\");
+                self.out.push(escaped);
+                self.out.push(')');
+            }
+            'Q' if !in_class => {
+                let rest = self.rest();
+                let literal = rest.find("\\E").map_or(rest, |end| &rest[..end]);
+                self.out.push_str(&regex::escape(literal));
+                self.pos += (literal.len() + 2).min(rest.len());
+            }
+            'E' if !in_class => {}
+            '0'..='7' => {
+                let rest = self.rest();
+                let more = rest
+                    .bytes()
+                    .take(2)
+                    .take_while(|byte| matches!(byte, b'0'..=b'7'))
+                    .count();
+                if escaped != '0' && more == 0 {
+                    return Err(format!("invalid escape sequence: `\\{escaped}`"));
+                }
+                let code = u32::from_str_radix(&self.pattern[start + 1..self.pos + more], 8).unwrap_or(0);
+                self.pos += more;
+                self.out.push_str(&format!("\\x{{{code:x}}}"));
+            }
+            'A' | 'z' | 'b' | 'B' | 'a' | 'f' | 'n' | 'r' | 't' | 'v' | 'p' | 'P' | 'x' => {
+                self.out.push('\\');
+                self.out.push(escaped);
+                if matches!(escaped, 'x' | 'p' | 'P') && self.rest().starts_with('{') {
+                    let end = self.rest().find('}').map_or(self.rest().len(), |end| end + 1);
+                    self.out.push_str(&self.rest()[..end]);
+                    self.pos += end;
+                }
+            }
+            letter if letter.is_ascii_alphanumeric() => {
+                return Err(format!("invalid escape sequence: `\\{letter}`"));
+            }
+            '<' | '>' => self.out.push(escaped),
+            other if other.is_ascii() => {
+                self.out.push('\\');
+                self.out.push(other);
+            }
+            other => return Err(format!("invalid escape sequence: `\\{other}`")),
         }
-        'D' | 'W' | 'S' => {
-            out.push_str("[^");
-            escape(out, escaped.to_ascii_lowercase(), true);
-            out.push(']');
-            return;
-        }
-        'b' | 'B' if !in_class => {
-            out.push_str("(?-u:\\");
-            out.push(escaped);
-            out.push(')');
-            return;
-        }
-        '<' | '>' => {
-            out.push(escaped);
-            return;
-        }
-        _ => {
-            out.push('\\');
-            out.push(escaped);
-            return;
-        }
-    };
-    if in_class {
-        out.push_str(class);
-    } else {
-        out.push('[');
-        out.push_str(class);
-        out.push(']');
+        Ok(())
     }
 }
 
-/// Whether `{` is followed by `n}`, `n,}` or `n,m}`.
-fn is_repetition(tail: &str) -> bool {
+/// The length of `n}`, `n,}` or `n,m}` behind a brace.
+fn repetition_len(tail: &str) -> Option<usize> {
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let first = digits(tail);
-    let after = &tail[first..];
-    if first == 0 {
-        return false;
-    }
+    let after = tail.get(first..).filter(|_| first > 0)?;
     if after.starts_with('}') {
-        return true;
+        return Some(first + 1);
     }
-    after
-        .strip_prefix(',')
-        .is_some_and(|after| after[digits(after)..].starts_with('}'))
-}
-
-/// Whether the text so far ends in an open repetition.
-fn closes_repetition(out: &str) -> bool {
-    let inner = out.trim_end_matches(|character: char| character.is_ascii_digit() || character == ',');
-    inner.len() < out.len() && inner.ends_with('{') && !inner.ends_with("\\{")
+    let second = after.strip_prefix(',')?;
+    let length = digits(second);
+    second[length..].starts_with('}').then_some(first + length + 2)
 }
 
 /// RE2's words for the mistakes that are made most.
@@ -182,26 +304,6 @@ fn reason(pattern: &str, error: &regex::Error) -> String {
     match text.as_str() {
         "unclosed group" => format!("missing closing ): `{pattern}`"),
         "unopened group" => format!("unexpected ): `{pattern}`"),
-        "unclosed character class" => {
-            format!(
-                "missing closing ]: `{}`",
-                pattern.rfind('[').map_or(pattern, |at| &pattern[at..])
-            )
-        }
-        text if text.starts_with("repetition operator missing") => {
-            format!(
-                "missing argument to repetition operator: `{}`",
-                pattern.chars().next().unwrap_or('*')
-            )
-        }
-        text if text.starts_with("look-around") => {
-            let at = pattern.find("(?").unwrap_or(0);
-            let operator: String = pattern[at..]
-                .chars()
-                .take(if pattern[at..].starts_with("(?<") { 4 } else { 3 })
-                .collect();
-            format!("invalid or unsupported Perl syntax: `{operator}`")
-        }
         text => format!("{text}: `{pattern}`"),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::number::to_int64;
 use super::{any, int, string, text_of};
+use crate::bytes;
 use crate::failure::Failure;
 use crate::function::Native;
 use crate::machine::Machine;
@@ -29,12 +30,16 @@ pub(super) const TABLE: &[(&str, &str, Native)] = &[
     }),
     ("swapcase", "s", |_, args| Ok(swap_case(string(args, 0)).into())),
     ("nospace", "s", |_, args| {
-        Ok(string(args, 0).replace(char::is_whitespace, "").into())
+        // Go's library takes each byte for a character.
+        let bytes = bytes::of(string(args, 0));
+        let chars = bytes.iter().map(|byte| char::from(*byte));
+        Ok(chars.filter(|c| !c.is_whitespace()).collect::<String>().into())
     }),
     ("initials", "s", |_, args| {
         Ok(string(args, 0)
             .split_whitespace()
-            .filter_map(|w| w.chars().next())
+            .filter_map(|word| word.bytes().next())
+            .map(char::from)
             .collect::<String>()
             .into())
     }),
@@ -239,12 +244,8 @@ fn camel(text: &str) -> String {
     out
 }
 
-fn lossy(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
 fn substring(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
-    let (start, end, bytes) = (int(args, 0), int(args, 1), string(args, 2).as_bytes());
+    let (start, end, bytes) = (int(args, 0), int(args, 1), bytes::of(string(args, 2)));
     let size = i64::try_from(bytes.len()).unwrap_or(i64::MAX);
     let (from, to) = if start < 0 {
         (0, end)
@@ -256,12 +257,13 @@ fn substring(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
     let range = usize::try_from(from).ok().zip(usize::try_from(to).ok());
     let part = range.and_then(|(from, to)| bytes.get(from..to));
     let to = to.min(size);
-    part.map(|part| lossy(part).into())
+    part.map(|part| bytes::text(part).into())
         .ok_or_else(|| Failure::new(format!("runtime error: slice bounds out of range [{from}:{to}]")))
 }
 
 fn truncated(count: i64, text: &str) -> String {
-    let size = i64::try_from(text.len()).unwrap_or(i64::MAX);
+    let bytes = bytes::of(text);
+    let size = i64::try_from(bytes.len()).unwrap_or(i64::MAX);
     let range = if count < 0 && size + count > 0 {
         size + count..size
     } else if count >= 0 && size > count {
@@ -270,12 +272,12 @@ fn truncated(count: i64, text: &str) -> String {
         return text.to_owned();
     };
     let range = usize::try_from(range.start).unwrap_or(0)..usize::try_from(range.end).unwrap_or(0);
-    lossy(text.as_bytes().get(range).unwrap_or_default())
+    bytes::text(bytes.get(range).unwrap_or_default())
 }
 
 fn abbreviated(offset: i64, width: i64, text: &str) -> String {
-    let chars: Vec<char> = text.chars().collect();
-    let size = i64::try_from(chars.len()).unwrap_or(i64::MAX);
+    let bytes = bytes::of(text);
+    let size = i64::try_from(bytes.len()).unwrap_or(i64::MAX);
     if width < 4 || (offset > 0 && width < 7) || size <= width {
         return text.to_owned();
     }
@@ -284,11 +286,7 @@ fn abbreviated(offset: i64, width: i64, text: &str) -> String {
             usize::try_from(from.max(0)).unwrap_or(0),
             usize::try_from(to.max(0)).unwrap_or(0),
         );
-        chars
-            .get(from..to.min(chars.len()))
-            .unwrap_or_default()
-            .iter()
-            .collect()
+        bytes::text(bytes.get(from..to.min(bytes.len())).unwrap_or_default())
     };
     let mut offset = offset.min(size);
     if size - offset < width - 3 {

@@ -10,15 +10,19 @@ pub(super) const TABLE: &[(&str, &str, Native)] = &[("urlParse", "s", parse), ("
 
 fn parse(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
     let url = string(args, 0);
+    let wrong = |why: String| {
+        let url = crate::quote::quote(url);
+        Err(Failure::new(format!("unable to parse url: parse {url}: {why}")))
+    };
+    if url.bytes().any(|byte| byte < b' ' || byte == 0x7f) {
+        return wrong("net/url: invalid control character in URL".into());
+    }
     let (rest, fragment) = url.split_once('#').unwrap_or((url, ""));
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (scheme, rest) = match rest.split_once(':') {
         Some((scheme, tail)) if is_scheme(scheme) => (scheme.to_lowercase(), tail),
         Some(("", _)) => {
-            return Err(Failure::new(format!(
-                "unable to parse url: parse {}: missing protocol scheme",
-                crate::quote::quote(url)
-            )));
+            return wrong("missing protocol scheme".into());
         }
         _ => (String::new(), rest),
     };
@@ -33,6 +37,9 @@ fn parse(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
         Some((address, _)) => address,
         None => host.rsplit_once(':').map_or(host, |(name, _)| name),
     };
+    if let Some(why) = mistake(host, if opaque { "" } else { path }).or_else(|| mistake("", fragment)) {
+        return wrong(why);
+    }
     map.insert("scheme", scheme);
     map.insert("host", host);
     map.insert("hostname", hostname);
@@ -42,6 +49,32 @@ fn parse(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
     map.insert("fragment", unescape(fragment));
     map.insert("userinfo", user);
     Ok(map.into())
+}
+
+/// What is wrong with a host and a path.
+fn mistake(host: &str, path: &str) -> Option<String> {
+    let port = match host.rsplit_once(']') {
+        Some((_, port)) => port,
+        None => host.find(':').map_or("", |at| &host[at..]),
+    };
+    let digits = port.strip_prefix(':').unwrap_or_default();
+    if digits.bytes().any(|byte| !byte.is_ascii_digit()) {
+        return Some(format!("invalid port {} after host", crate::quote::quote(port)));
+    }
+    if let Some(bad) = host.chars().find(|character| " \"<>\\^`{|}".contains(*character)) {
+        return Some(format!(
+            "invalid character {} in host name",
+            crate::quote::quote(&bad.to_string())
+        ));
+    }
+    path.split('%').skip(1).find_map(|escape| {
+        let hex = escape.as_bytes().get(..2);
+        if hex.is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)) {
+            return None;
+        }
+        let shown: String = std::iter::once('%').chain(escape.chars().take(2)).collect();
+        Some(format!("invalid URL escape {}", crate::quote::quote(&shown)))
+    })
 }
 
 fn is_scheme(text: &str) -> bool {
@@ -85,6 +118,16 @@ fn join(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
             .map(|value| text_of(&value))
             .unwrap_or_default()
     };
+    for name in ["scheme", "opaque", "host", "path", "query", "fragment", "userinfo"] {
+        if let Some(other) = parts.get(name)
+            && !matches!(other, Value::Str(_))
+        {
+            let kind = other.kind_name();
+            return Err(Failure::new(format!(
+                "unable to parse {name} key, must be of type string, but {kind} found"
+            )));
+        }
+    }
     let mut out = String::new();
     if !part("scheme").is_empty() {
         out += &format!("{}:", part("scheme"));
@@ -103,6 +146,11 @@ fn join(_: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
         }
         if !path.is_empty() && !path.starts_with('/') && !host.is_empty() {
             out.push('/');
+        }
+        // Without this, what stands before the colon would be a scheme.
+        let first = path.split('/').next().unwrap_or_default();
+        if out.is_empty() && first.contains(':') {
+            out.push_str("./");
         }
         out += &escape_path(&path);
     } else {
