@@ -21,10 +21,6 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 
-/// As in `fleet`, so that the server measured here is the one that users run.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 #[derive(Parser)]
 #[command(name = "fleet-bench", about = "Measures Fleet beside its real counterparts")]
 struct Args {
