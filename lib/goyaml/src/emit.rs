@@ -85,7 +85,7 @@ impl Emitter {
                 for (key, value) in entries {
                     sorted.push((key.as_str(), value));
                 }
-                order::sort(&mut sorted);
+                order::sort(&mut sorted, self.dialect);
                 return self.mapping(&sorted, depth);
             }
         }

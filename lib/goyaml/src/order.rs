@@ -4,38 +4,44 @@
 //! standard library's may refuse an inconsistent order. Small mappings are sorted by insertion, as Go does, which
 //! makes even inconsistent cases come out as in Go when they start from the same order.
 
+use crate::Dialect;
+
 /// Sorts entries by their keys as go-yaml does.
-pub(crate) fn sort<T>(entries: &mut Vec<(&str, T)>) {
+pub(crate) fn sort<T>(entries: &mut Vec<(&str, T)>, dialect: Dialect) {
     if entries.len() <= INSERTION_LIMIT {
-        insertion(entries);
+        insertion(entries, dialect);
     } else {
         let tail = entries.split_off(entries.len() / 2);
         let mut tail = tail;
-        sort(entries);
-        sort(&mut tail);
-        merge(entries, tail);
+        sort(entries, dialect);
+        sort(&mut tail, dialect);
+        merge(entries, tail, dialect);
     }
 }
 
 /// Go sorts up to this many elements by insertion.
 const INSERTION_LIMIT: usize = 12;
 
-fn insertion<T>(entries: &mut [(&str, T)]) {
+fn insertion<T>(entries: &mut [(&str, T)], dialect: Dialect) {
     for end in 1..entries.len() {
         let mut at = end;
-        while at > 0 && less(entries[at].0, entries[at - 1].0) {
+        while at > 0 && less(entries[at].0, entries[at - 1].0, dialect) {
             entries.swap(at, at - 1);
             at -= 1;
         }
     }
 }
 
-fn merge<'a, T>(entries: &mut Vec<(&'a str, T)>, tail: Vec<(&'a str, T)>) {
+fn merge<'a, T>(entries: &mut Vec<(&'a str, T)>, tail: Vec<(&'a str, T)>, dialect: Dialect) {
     let mut merged = Vec::with_capacity(entries.len() + tail.len());
     let mut left = std::mem::take(entries).into_iter().peekable();
     let mut right = tail.into_iter().peekable();
     while let (Some(a), Some(b)) = (left.peek(), right.peek()) {
-        let next = if less(b.0, a.0) { right.next() } else { left.next() };
+        let next = if less(b.0, a.0, dialect) {
+            right.next()
+        } else {
+            left.next()
+        };
         merged.extend(next);
     }
     merged.extend(left);
@@ -47,7 +53,7 @@ fn merge<'a, T>(entries: &mut Vec<(&'a str, T)>, tail: Vec<(&'a str, T)>) {
 ///
 /// The first differing character decides: a letter comes after a sign or digit; two letters compare by code point; runs
 /// of digits compare by value (a zero inside a longer number counts as part of it), then by length.
-pub(crate) fn less(a: &str, b: &str) -> bool {
+pub(crate) fn less(a: &str, b: &str, dialect: Dialect) -> bool {
     // Mostly the first difference is between two letters.
     let same = a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count();
     if let (Some(x), Some(y)) = (a.as_bytes().get(same), b.as_bytes().get(same)) {
@@ -65,7 +71,11 @@ pub(crate) fn less(a: &str, b: &str) -> bool {
     match (x.is_alphabetic(), y.is_alphabetic()) {
         (true, true) => return x < y,
         (false, false) => {}
-        (_, right_is_letter) => return right_is_letter,
+        // After a digit the newer dialect turns this round.
+        (left, right) => {
+            let turned = dialect == Dialect::V3 && a[..offset].chars().next_back().is_some_and(is_digit);
+            return if turned { left } else { right };
+        }
     }
     let start = if (x == '0' || y == '0') && continues_number(&a[..offset]) {
         1
