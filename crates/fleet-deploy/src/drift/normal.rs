@@ -34,7 +34,10 @@ pub(super) fn normalize(desired: &mut Value, live: &mut Value) {
             rules(side);
         }
     }
-    injected(desired, live);
+    match object::kind(live) {
+        "Pod" => tolerated(desired, live),
+        _ => injected(desired, live),
+    }
     // The namespace may come from the release.
     let namespace = object::namespace(live).to_owned();
     if namespace.is_empty() {
@@ -116,6 +119,19 @@ fn rules(side: &mut Value) {
         .is_none_or(|rules| rules.as_array().is_some_and(Vec::is_empty));
     if aggregated || empty {
         map.remove("rules");
+    }
+}
+
+/// Every pod gets two tolerations at its admission, unless it has its own of that name.
+fn tolerated(desired: &Value, live: &mut Value) {
+    const GIVEN: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+    let wanted = desired.pointer("/spec/tolerations").and_then(Value::as_array);
+    let names = |key: &Value| wanted.is_some_and(|wanted| wanted.iter().any(|one| one.get("key") == Some(key)));
+    if let Some(there) = live.pointer_mut("/spec/tolerations").and_then(Value::as_array_mut) {
+        there.retain(|one| {
+            let key = one.get("key").unwrap_or(&Value::Null);
+            !key.as_str().is_some_and(|key| GIVEN.contains(&key)) || names(key)
+        });
     }
 }
 

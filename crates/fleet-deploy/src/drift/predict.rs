@@ -63,7 +63,10 @@ impl Merge<'_> {
         let mut result = there.clone();
         for (key, value) in wanted {
             if value.is_null() {
-                result.remove(key);
+                // A null that the server keeps is one that the kind allows.
+                if there.get(key).is_some_and(|now| !now.is_null()) {
+                    result.remove(key);
+                }
                 continue;
             }
             let merged = match there.get(key) {
