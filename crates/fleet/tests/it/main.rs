@@ -4,3 +4,4 @@ mod crash;
 mod demo;
 mod real;
 mod roundtrip;
+mod template;
