@@ -12,6 +12,7 @@ mod crud;
 mod custom;
 mod delete;
 mod list;
+mod metrics;
 mod persistence;
 mod runtime;
 mod watch;
