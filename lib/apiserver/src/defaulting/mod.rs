@@ -51,6 +51,14 @@ pub fn identified(resource: &Resource, object: &mut Value) {
 
 /// What an update of an object carries over from its stored state.
 pub fn updated(resource: &Resource, live: &Value, object: &mut Value) {
+    if resource.is("", "pods") {
+        tolerate(&mut object["spec"]);
+        for field in ["priority", "preemptionPolicy"] {
+            if let Some(value) = live["spec"].get(field) {
+                object["spec"][field] = value.clone();
+            }
+        }
+    }
     if resource.group == "apps" && resource.kind == "DaemonSet" {
         let counted = live["metadata"]["annotations"][TEMPLATE_COUNT]
             .as_str()

@@ -175,7 +175,11 @@ impl Shell {
             "deletecollection" => verb::delete_collection(cluster, &request).await?,
             _ => return Err(not_allowed(&head.method, &request.resource)),
         };
-        let mut response = write(
+        let mut answer = answer;
+        if let Some(text) = page::deprecation(&single) {
+            answer.warnings.insert(0, text);
+        }
+        write(
             answer,
             &Output {
                 form: &form,
@@ -183,11 +187,7 @@ impl Shell {
                 query: &request.query,
                 now: cluster.clock.now(),
             },
-        )?;
-        if let Some(text) = page::deprecation(&single) {
-            respond::warn(&mut response, &[text]);
-        }
-        Ok(response)
+        )
     }
 
     fn authorize(&self, user: &User, attributes: &Attributes) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use kubeschema::field::FieldError;
 use kubeschema::name;
+use kubeschema::selector::LabelSelector;
 use serde_json::Value;
 
 use super::immutable;
@@ -29,10 +30,32 @@ pub(super) fn check(object: &Value, old: Option<&Value>, errors: &mut Errors) {
     if old.is_none() && object["spec"]["completionMode"] == "Indexed" {
         pod_names(object, errors);
     }
-    if !old.is_some_and(|old| old["spec"]["suspend"] == true) {
+    let spec = Place::new(&object["spec"], "spec");
+    spec.at("selector").want("", errors);
+    let labels = spec.under("template", "metadata").at("labels");
+    let picked = LabelSelector::from_json(spec.at("selector").value).is_ok_and(|selector| selector.matches(labels.value));
+    if spec.at("selector").empty() || !picked {
+        errors.push(labels.invalid("`selector` does not match template `labels`"));
+    }
+    if old.is_some_and(|old| old["spec"]["suspend"] == true) {
+        let fixed = |job: Option<&Value>| {
+            let mut spec = job.map(|job| job["spec"]["template"]["spec"].clone()).unwrap_or_default();
+            if let Some(fields) = spec.as_object_mut() {
+                fields.retain(|field, _| !SCHEDULING.contains(&field.as_str()));
+            }
+            spec
+        };
+        if fixed(old) != fixed(Some(object)) {
+            let template = object["spec"]["template"]["spec"].clone();
+            errors.push(FieldError::invalid("spec.template.spec", template, "field is immutable"));
+        }
+    } else {
         immutable("spec.template", "/spec/template", object, old, errors);
     }
 }
+
+/// What a suspended job may still change about where its pods run.
+const SCHEDULING: [&str; 4] = ["affinity", "nodeSelector", "schedulingGates", "tolerations"];
 
 /// Pods of an indexed job have its name and their index, as a host name.
 fn pod_names(object: &Value, errors: &mut Errors) {

@@ -3,6 +3,7 @@
 //! Metadata and enumerations are judged for every kind from the table of kinds; what else the reference checks lives
 //! in one module per family of kinds. Never changes an object, never looks anything up.
 
+mod advice;
 mod by_type;
 mod place;
 mod rules;
@@ -26,6 +27,8 @@ mod workload;
 use kubeschema::field::FieldError;
 use kubeschema::kinds;
 use serde_json::Value;
+
+pub(crate) use self::advice::advice;
 
 use self::metadata::Name;
 use self::place::Place;
@@ -57,9 +60,9 @@ fn faults(group: &str, version: &str, kind: &str, object: &Value, old: Option<&V
         ("", "PersistentVolumeClaim") => storage::claim(object, old, &mut errors),
         ("", "PersistentVolume") => storage::volume(&place, old, &mut errors),
         ("", "LimitRange") => quota::limits(&place, &mut errors),
-        ("", "ResourceQuota") => quota::check(&place, &mut errors),
+        ("", "ResourceQuota") => quota::check(&place, old, &mut errors),
         ("", "Endpoints") => network::endpoints(object, &mut errors),
-        ("" | "events.k8s.io", "Event") => policy::event(group, &place, &mut errors),
+        ("" | "events.k8s.io", "Event") => policy::event(group, &place, old, &mut errors),
         ("discovery.k8s.io", "EndpointSlice") => network::slice(&place, old, &mut errors),
         ("networking.k8s.io", "Ingress") => network::ingress(object, &mut errors),
         ("networking.k8s.io", "IngressClass") => network::class(object, old, &mut errors),

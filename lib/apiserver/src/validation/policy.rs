@@ -54,7 +54,7 @@ pub(super) fn lease(object: &Value, errors: &mut Vec<FieldError>) {
 /// An Event lives where the object is that it is about; those of cluster-scoped objects in `default`.
 ///
 /// Events of either group become the same object; the newer group wants more of it. Causes have the older group's names.
-pub(super) fn event(group: &str, object: &Place<'_>, errors: &mut Errors) {
+pub(super) fn event(group: &str, object: &Place<'_>, old: Option<&Value>, errors: &mut Errors) {
     let newer = group == "events.k8s.io";
     let about = object.at(if newer { "regarding" } else { "involvedObject" });
     let (home, subject) = (object.at("metadata").text("namespace"), about.text("namespace"));
@@ -67,8 +67,23 @@ pub(super) fn event(group: &str, object: &Place<'_>, errors: &mut Errors) {
         let why = "does not match event.namespace";
         errors.push(FieldError::invalid("involvedObject.namespace", subject, why));
     }
-    if newer {
-        complete_event(object, errors);
+    let Some(old) = old.filter(|_| newer) else {
+        if newer {
+            complete_event(object, errors);
+        }
+        return;
+    };
+    for (field, told) in [
+        ("regarding", "involvedObject"),
+        ("reason", "reason"),
+        ("note", "message"),
+        ("action", "action"),
+        ("eventTime", "eventTime"),
+        ("reportingController", "reportingController"),
+        ("reportingInstance", "reportingInstance"),
+        ("related", "related"),
+    ] {
+        super::immutable(told, &format!("/{field}"), object.value, Some(old), errors);
     }
 }
 

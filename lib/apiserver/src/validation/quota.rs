@@ -3,6 +3,7 @@
 use kubeschema::field::{self, FieldError};
 use kubeschema::name;
 use kubeschema::quantity::Quantity;
+use serde_json::Value;
 
 use super::place::{Errors, Place};
 use super::pod::resources;
@@ -89,7 +90,7 @@ fn bounds(limit: &Place<'_>, name: &str, errors: &mut Errors) {
 }
 
 /// A ResourceQuota counts only what is known or qualified.
-pub(super) fn check(object: &Place<'_>, errors: &mut Errors) {
+pub(super) fn check(object: &Place<'_>, old: Option<&Value>, errors: &mut Errors) {
     const KNOWN: [&str; 18] = [
         "cpu",
         "memory",
@@ -132,6 +133,7 @@ pub(super) fn check(object: &Place<'_>, errors: &mut Errors) {
             errors.push(amount.invalid("must be an integer"));
         }
     }
+    super::immutable("spec.scopes", "/spec/scopes", object.value, old, errors);
     let scopes = spec.at("scopes");
     for scope in scopes.items() {
         if !SCOPES.contains(&scope.own()) {

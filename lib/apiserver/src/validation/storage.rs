@@ -2,6 +2,7 @@
 
 use kubeschema::field::FieldError;
 use kubeschema::name;
+use kubeschema::quantity::Quantity;
 use serde_json::Value;
 
 use super::place::{Errors, Place};
@@ -60,7 +61,12 @@ pub(super) fn volume(object: &Place<'_>, old: Option<&Value>, errors: &mut Error
             errors.push(FieldError::forbidden("spec.persistentvolumesource", why));
         }
     }
-    super::immutable("spec.volumeMode", "/spec/volumeMode", object.value, Some(old), errors);
+    super::immutable("volumeMode", "/spec/volumeMode", object.value, Some(old), errors);
+    let affinity = spec.at("nodeAffinity");
+    if !old["spec"]["nodeAffinity"].is_null() && old["spec"]["nodeAffinity"] != *affinity.value {
+        let why = "field is immutable, except for updating from beta label to GA";
+        errors.push(FieldError::invalid("nodeAffinity", affinity.value.clone(), why));
+    }
 }
 
 /// Which nodes can reach a volume.
@@ -122,10 +128,12 @@ pub(super) fn claim(object: &Value, old: Option<&Value>, errors: &mut Errors) {
         let mut spec = claim["spec"].clone();
         if let Some(map) = spec.as_object_mut() {
             map.remove("volumeAttributesClassName");
+            let bound = object["status"]["phase"] == "Bound";
             if let Some(requests) = map
                 .get_mut("resources")
                 .and_then(|r| r.get_mut("requests"))
                 .and_then(Value::as_object_mut)
+                .filter(|_| bound)
             {
                 requests.remove("storage");
             }
@@ -141,7 +149,20 @@ pub(super) fn claim(object: &Value, old: Option<&Value>, errors: &mut Errors) {
             "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
         errors.push(FieldError::forbidden("spec", why));
     }
+    let size = |claim: &Value, pointer: &str| {
+        let text = claim.pointer(pointer).and_then(Value::as_str).unwrap_or("0");
+        Quantity::parse(text).map_or(0, |size| size.nano())
+    };
+    let (before, now) = (size(old, REQUEST), size(object, REQUEST));
+    // A growth that failed may be taken back, down to what there is.
+    if now < before && now <= size(object, "/status/capacity/storage") {
+        let why = "field can not be less than status.capacity";
+        errors.push(FieldError::forbidden("spec.resources.requests.storage", why));
+    }
+    super::immutable("volumeMode", "/spec/volumeMode", object, Some(old), errors);
 }
+
+const REQUEST: &str = "/spec/resources/requests/storage";
 
 /// Which places volumes of a class can be in.
 pub(super) fn topology(term: &Place<'_>, errors: &mut Errors) {
@@ -249,16 +270,9 @@ pub(super) fn class(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldE
     }
     Place::new(&object["provisioner"], "provisioner").perhaps(|given| name::qualified(&given.to_lowercase()), errors);
     let Some(old) = old else { return };
-    for (field, why) in [
-        ("parameters", "updates to parameters are forbidden."),
-        ("provisioner", "updates to provisioner are forbidden."),
-        ("reclaimPolicy", "updates to reclaimPolicy are forbidden."),
-    ] {
-        if old[field] != object[field] {
-            errors.push(FieldError::forbidden(field, why));
-        }
+    for field in ["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"] {
+        super::immutable(field, &format!("/{field}"), object, Some(old), errors);
     }
-    super::immutable("volumeBindingMode", "/volumeBindingMode", object, Some(old), errors);
 }
 
 pub(super) fn priority(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {

@@ -42,6 +42,11 @@ pub(super) fn check(kind: &str, object: &Value, old: Option<&Value>, errors: &mu
                 errors
                     .retain(|error| error.kind != field::Kind::NotFound || !error.value.as_ref().is_some_and(&brought));
                 stateful(&Place::new(spec, "spec"), errors);
+                if old.is_some() {
+                    // What cannot change is not judged again.
+                    let fixed = ["spec.volumeClaimTemplates", "spec.serviceName"];
+                    errors.retain(|error| !fixed.iter().any(|field| error.field.starts_with(field)));
+                }
                 fixed(object, old, errors);
             } else {
                 immutable("spec.selector", "/spec/selector", object, old, errors);
@@ -75,7 +80,7 @@ pub(super) fn check(kind: &str, object: &Value, old: Option<&Value>, errors: &mu
         "CronJob" => job::cron(&Place::new(object, ""), old, errors),
         "ControllerRevision" => {
             Place::new(&object["revision"], "revision").natural(errors);
-            if object["data"].is_null() {
+            if old.is_none() && object["data"].is_null() {
                 errors.push(FieldError::required("data", "data is mandatory"));
             }
             super::immutable("data", "/data", object, old, errors);

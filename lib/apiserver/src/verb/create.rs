@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use kubeschema::strict::Scan;
 use serde_json::Value;
 
-use super::intake::Given;
+use super::intake::{Given, Notes};
 use super::{Answer, Request, intake, namespace, service, strategy};
 use crate::cluster::Cluster;
 use crate::object::{metadata_mut, text};
@@ -51,20 +50,26 @@ pub(super) async fn make(
 ) -> Result<Answer> {
     let Given {
         object: mut given,
-        scan,
+        notes,
     } = given;
     if !text(&given, "/metadata/resourceVersion").is_empty() {
         return Err(Box::new(Status::bad_request(
             "resourceVersion should not be set on objects to be created",
         )));
     }
-    let warnings = intake::normalise(request, &mut given, &scan)?;
+    let warnings = intake::normalise(request, &mut given, &notes)?;
     strategy::clear(&request.resource, &mut given);
     let prefix = text(&given, "/metadata/generateName").to_owned();
     let generated = text(&given, "/metadata/name").is_empty() && !prefix.is_empty();
+    let advised = if request.resource.custom.is_none() {
+        validation::advice(&request.resource, &given, None)
+    } else {
+        Vec::new()
+    };
     let made = |entry| {
         let mut answer = Answer::object(201, &request.resource, entry);
         answer.warnings.clone_from(&warnings);
+        answer.warnings.extend(advised.iter().cloned());
         answer
     };
     if !generated {
@@ -187,6 +192,7 @@ pub(super) async fn make_applied(
     cluster: &Arc<Cluster>,
     request: &Request,
     applied: &Value,
+    notes: Notes,
     dry_run: bool,
 ) -> Result<Answer> {
     let force = request.query.flag("force");
@@ -195,10 +201,7 @@ pub(super) async fn make_applied(
     make(
         cluster,
         request,
-        Given {
-            object,
-            scan: Scan::default(),
-        },
+        Given { object, notes },
         Origin::Applied,
         dry_run,
     )

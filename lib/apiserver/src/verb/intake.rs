@@ -23,7 +23,16 @@ enum Strictness {
 #[derive(Default)]
 pub(super) struct Given {
     pub(super) object: Value,
-    pub(super) scan: Scan,
+    pub(super) notes: Notes,
+}
+
+/// What a text tells beyond the value it stands for.
+#[derive(Default)]
+pub(super) struct Notes {
+    /// Order and repetitions of the fields of a JSON text.
+    scan: Scan,
+    /// Complaints about repeated keys of a YAML text.
+    repeated: Vec<String>,
 }
 
 /// Decodes a body.
@@ -31,12 +40,30 @@ pub(super) struct Given {
 /// # Errors
 /// 415 for other media, 400 for bad text.
 pub(super) fn given(request: &Request) -> Result<Given> {
+    if request.media == Media::Yaml {
+        return from_yaml(request);
+    }
     let object = parse(request)?;
-    let scan = match std::str::from_utf8(&request.body) {
-        Ok(text) if request.media == Media::Json => strict::scan(text),
-        _ => Scan::default(),
+    let mut notes = Notes::default();
+    if let (Media::Json, Ok(text)) = (request.media, std::str::from_utf8(&request.body)) {
+        notes.scan = strict::scan(text);
+    }
+    Ok(Given { object, notes })
+}
+
+fn from_yaml(request: &Request) -> Result<Given> {
+    let text = std::str::from_utf8(&request.body)
+        .map_err(|_| Box::new(Status::bad_request("the body of the request is not UTF-8")))?;
+    let (object, repeated) = goyaml::parse_with_repeated(text).map_err(|error| bad_body(&request.resource, &error))?;
+    let repeated = repeated
+        .iter()
+        .map(|repeated| format!("line {}: key {} already set in map", repeated.line, repeated.key))
+        .collect();
+    let notes = Notes {
+        repeated,
+        ..Notes::default()
     };
-    Ok(Given { object, scan })
+    Ok(Given { object, notes })
 }
 
 /// Decodes JSON, YAML or protobuf.
@@ -159,12 +186,12 @@ pub(super) fn check_name(request: &Request, object: &Value) -> Result<()> {
     Err(Box::new(Status::bad_request(message)))
 }
 
-/// Brings an object into the form of its schema: unknown fields removed, defaults filled in. Gives warnings; `scan`
-/// is of the text that the object comes from.
+/// Brings an object into the form of its schema: unknown fields removed, defaults filled in. Gives warnings; `notes`
+/// are of the text that the object comes from.
 ///
 /// # Errors
 /// 400 for values of wrong types, and with `fieldValidation=Strict` for unknown fields; 422 for bad options.
-pub(super) fn normalise(request: &Request, object: &mut Value, scan: &Scan) -> Result<Vec<String>> {
+pub(super) fn normalise(request: &Request, object: &mut Value, notes: &Notes) -> Result<Vec<String>> {
     let strictness = strictness(request)?;
     let resource = &request.resource;
     let decoded = match &resource.custom {
@@ -173,14 +200,12 @@ pub(super) fn normalise(request: &Request, object: &mut Value, scan: &Scan) -> R
     };
     let mut unknown = decoded.map_err(|error| bad_body(resource, &error))?;
     if resource.custom.is_none() {
-        scan.sort(&mut unknown);
+        notes.scan.sort(&mut unknown);
     }
     let duplicates = duplicate_owners(object);
-    let mut problems: Vec<String> = unknown
-        .into_iter()
-        .map(|path| format!("unknown field \"{path}\""))
-        .collect();
-    problems.extend(scan.duplicates.iter().map(|path| format!("duplicate field \"{path}\"")));
+    let mut problems = notes.repeated.clone();
+    problems.extend(unknown.into_iter().map(|path| format!("unknown field \"{path}\"")));
+    problems.extend(notes.scan.duplicates.iter().map(|path| format!("duplicate field \"{path}\"")));
     if strictness == Strictness::Ignore {
         problems.clear();
     }

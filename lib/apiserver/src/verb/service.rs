@@ -77,11 +77,15 @@ pub(super) fn held(service: &Value) -> Grant {
 
 /// Before an update is brought into form: an update that leaves out what the server handed out keeps it.
 pub(super) fn keep(resource: &Resource, live: &Value, object: &mut Value) {
-    if !resource.is("", "services") || kind(live) == "ExternalName" || kind(object) == "ExternalName" {
+    if !resource.is("", "services") {
+        return;
+    }
+    let_go(live, object);
+    if kind(live) == "ExternalName" || kind(object) == "ExternalName" {
         return;
     }
     let spec = &mut object["spec"];
-    if text(spec, "/clusterIP").is_empty() && text(&live["spec"], "/clusterIP") != "None" {
+    if text(spec, "/clusterIP").is_empty() {
         spec["clusterIP"] = live["spec"]["clusterIP"].clone();
         if spec["clusterIPs"].as_array().is_none_or(Vec::is_empty) {
             spec["clusterIPs"] = live["spec"]["clusterIPs"].clone();
@@ -114,6 +118,38 @@ pub(super) fn keep(resource: &Resource, live: &Value, object: &mut Value) {
                 .filter(Value::is_i64)
         {
             port["nodePort"] = kept;
+        }
+    }
+}
+
+/// A Service of another type lets go of what only the old type had, unless the update says something about it.
+fn let_go(live: &Value, object: &mut Value) {
+    let (old, new) = (kind(live).to_owned(), kind(object).to_owned());
+    if old == new || !object["spec"].is_object() {
+        return;
+    }
+    let mut gone: Vec<&str> = Vec::new();
+    if new == "ExternalName" && old != "ExternalName" {
+        gone.extend(["clusterIP", "clusterIPs", "internalTrafficPolicy"]);
+    }
+    if !opens_ports(&new) {
+        gone.extend(["externalTrafficPolicy"]);
+    }
+    if new != "LoadBalancer" {
+        gone.extend(["allocateLoadBalancerNodePorts", "healthCheckNodePort", "loadBalancerClass"]);
+    }
+    let unchanged: Vec<&str> = gone
+        .into_iter()
+        .filter(|field| object["spec"][*field] == live["spec"][*field])
+        .collect();
+    if let Some(spec) = object["spec"].as_object_mut() {
+        spec.retain(|field, _| !unchanged.contains(&field.as_str()));
+    }
+    let given = |service: &Value| -> Vec<Value> { ports(service).iter().map(|port| port["nodePort"].clone()).collect() };
+    if opens_ports(&old) && !opens_ports(&new) && given(live) == given(object) {
+        let ports = object.pointer_mut("/spec/ports").and_then(Value::as_array_mut);
+        for port in ports.into_iter().flatten().filter_map(Value::as_object_mut) {
+            port.remove("nodePort");
         }
     }
 }

@@ -57,6 +57,7 @@ const MADE_BY_PUT: &[&str] = &[
     "LimitRange",
     "Role",
     "RoleBinding",
+    "RuntimeClass",
     "Service",
 ];
 
@@ -66,12 +67,14 @@ const CONDITIONAL: &[&str] = &[
     "Lease",
     "CSIDriver",
     "CSINode",
+    "CSIStorageCapacity",
+    "MutatingWebhookConfiguration",
+    "PodDisruptionBudget",
     "RuntimeClass",
-    "StorageClass",
-    "FlowSchema",
-    "PriorityLevelConfiguration",
     "ValidatingAdmissionPolicy",
     "ValidatingAdmissionPolicyBinding",
+    "ValidatingWebhookConfiguration",
+    "VolumeAttachment",
     "APIService",
 ];
 
@@ -154,6 +157,9 @@ pub(super) fn settle(resource: &Resource, live: &Value, object: &mut Value, subr
         "resize" => only_resources(live, object),
         "" if resource.status => keep(live, object, "status"),
         _ => {}
+    }
+    if subresource.is_empty() {
+        defaulting::updated(resource, live, object);
     }
     let metadata = metadata_mut(object);
     for field in KEPT {
@@ -290,6 +296,13 @@ fn content(resource: &Resource, object: &Value) -> Value {
     if resource.custom.is_none() {
         return match resource.kind.as_str() {
             "CustomResourceDefinition" => object.get("spec").cloned().unwrap_or_default(),
+            // What it may change does not count.
+            "PriorityClass" => Value::Null,
+            "EndpointSlice" => {
+                let mut counted = rest(object, true);
+                counted["labels"] = object["metadata"]["labels"].clone();
+                counted
+            }
             _ if object.get("spec").is_some() => object["spec"].clone(),
             _ => rest(object, true),
         };

@@ -5,11 +5,10 @@
 
 use std::sync::Arc;
 
-use kubeschema::strict::Scan;
 use serde_json::Value;
 
 use super::access::may_vanish;
-use super::intake::Given;
+use super::intake::{Given, Notes};
 use super::{Answer, Media, Request, create, intake, patch, scale, service, strategy};
 use crate::cluster::Cluster;
 use crate::object::{metadata_mut, text};
@@ -22,7 +21,7 @@ use crate::{apply, definition, object, validation};
 enum Change {
     Whole(Given),
     Patch(Value),
-    Apply(Value),
+    Apply(Given),
 }
 
 /// Replaces the object of the request.
@@ -45,25 +44,27 @@ async fn update(cluster: &Arc<Cluster>, request: &Request, patching: bool) -> Re
     }
     let change = read(request)?;
     let key = request.key();
-    let none = Scan::default();
+    let none = Notes::default();
     loop {
-        let scan = if let Change::Whole(given) = &change {
-            &given.scan
-        } else {
-            &none
+        let notes = match &change {
+            Change::Whole(given) | Change::Apply(given) => &given.notes,
+            Change::Patch(_) => &none,
         };
         let Some(entry) = cluster.get(&key)? else {
             return absent(cluster, request, change, dry_run).await;
         };
         let live = object::decode(&request.resource, &entry)?;
         let mut object = next(cluster, request, &live, &change)?;
-        let versioned = check_version(request, &live, &object, entry.modified, patching)?;
-        check_uid(request, &live, &object)?;
         service::keep(&request.resource, &live, &mut object);
-        let warnings = intake::normalise(request, &mut object, scan).map_err(|status| match &change {
+        let mut warnings = intake::normalise(request, &mut object, notes).map_err(|status| match &change {
             Change::Patch(_) if status.code == 400 => patch::unreadable(&status),
             _ => status,
         })?;
+        let versioned = check_version(request, &live, &object, entry.modified, patching)?;
+        check_uid(request, &live, &object)?;
+        if request.resource.custom.is_none() && request.subresource.is_empty() {
+            warnings.extend(validation::advice(&request.resource, &object, Some(&live)));
+        }
         if let Some(answer) = store(cluster, request, (&live, &entry), object, dry_run, &change).await? {
             return Ok(Answer { warnings, ..answer });
         }
@@ -80,7 +81,7 @@ fn read(request: &Request) -> Result<Change> {
                 media: Media::Yaml,
                 ..request.clone()
             };
-            Ok(Change::Apply(intake::parse(&yaml)?))
+            Ok(Change::Apply(intake::given(&yaml)?))
         }
         Media::JsonPatch | Media::MergePatch | Media::StrategicPatch => Ok(Change::Patch(patch::read(request)?)),
         _ => {
@@ -99,7 +100,10 @@ async fn absent(cluster: &Arc<Cluster>, request: &Request, change: Change, dry_r
         Change::Whole(object) if request.subresource.is_empty() && strategy::made_by_put(&request.resource) => {
             create::make(cluster, request, object, create::Origin::Posted, dry_run).await
         }
-        Change::Apply(mut applied) if request.subresource.is_empty() => {
+        Change::Apply(Given {
+            object: mut applied,
+            notes,
+        }) if request.subresource.is_empty() => {
             prepare_applied(request, &mut applied)?;
             if let Some(uid) = metadata_mut(&mut applied).remove("uid") {
                 let message = format!("Invalid value: {uid}: field is immutable");
@@ -109,7 +113,7 @@ async fn absent(cluster: &Arc<Cluster>, request: &Request, change: Change, dry_r
                 ));
             }
             metadata_mut(&mut applied).remove("resourceVersion");
-            create::make_applied(cluster, request, &applied, dry_run).await
+            create::make_applied(cluster, request, &applied, notes, dry_run).await
         }
         _ => Err(request.not_found()),
     }
@@ -138,7 +142,7 @@ fn next(cluster: &Arc<Cluster>, request: &Request, live: &Value, change: &Change
             Ok(object)
         }
         Change::Apply(applied) => {
-            let mut applied = applied.clone();
+            let mut applied = applied.object.clone();
             prepare_applied(request, &mut applied)?;
             let force = request.query.flag("force");
             apply::apply(&request.resource, Some(live), &applied, &request.writer(cluster), force)

@@ -85,16 +85,24 @@ fn walk(schema: &Type, value: &mut Value) {
 /// Defaults of a type that depend on its other fields.
 fn dependent(name: &str, map: &mut Map<String, Value>) {
     match name {
-        "io.k8s.api.core.v1.Container" | "io.k8s.api.core.v1.EphemeralContainer"
-            if !map.contains_key("imagePullPolicy") =>
-        {
-            let image = map.get("image").and_then(Value::as_str).unwrap_or_default();
+        "io.k8s.api.core.v1.Container"
+        | "io.k8s.api.core.v1.EphemeralContainer"
+        | "io.k8s.api.core.v1.ImageVolumeSource" => {
+            let (source, policy_field) = if name.ends_with("ImageVolumeSource") {
+                ("reference", "pullPolicy")
+            } else {
+                ("image", "imagePullPolicy")
+            };
+            if map.contains_key(policy_field) {
+                return;
+            }
+            let image = map.get(source).and_then(Value::as_str).unwrap_or_default();
             let policy = if is_reference(image) && tag(image) == "latest" {
                 "Always"
             } else {
                 "IfNotPresent"
             };
-            map.insert("imagePullPolicy".to_owned(), policy.into());
+            map.insert(policy_field.to_owned(), policy.into());
         }
         // The account has an old name as well; either says the other.
         "io.k8s.api.core.v1.PodSpec" => {

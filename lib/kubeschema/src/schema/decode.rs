@@ -31,6 +31,9 @@ pub enum DecodeError {
     /// Not a time.
     #[error("parsing time {0:?} as \"2006-01-02T15:04:05Z07:00\": cannot parse {0:?} as \"2006\"")]
     Time(String),
+    /// Not a time with exactly six digits behind the second.
+    #[error("parsing time {0:?} as \"2006-01-02T15:04:05.000000Z07:00\": cannot parse {1:?} as \".000000\"")]
+    MicroTime(String, String),
     /// Not base64.
     #[error("illegal base64 data at input byte {0}")]
     Base64(usize),
@@ -215,6 +218,9 @@ fn read_scalar(scalar: Scalar, value: &mut Value, path: &str) -> Result<(), Deco
                 return Err(mismatch(value, path, "string"));
             };
             let time: jiff::Timestamp = text.parse().map_err(|_| DecodeError::Time(text.to_owned()))?;
+            if scalar == Scalar::MicroTime {
+                check_micro(text)?;
+            }
             let format = if scalar == Scalar::Time {
                 "%Y-%m-%dT%H:%M:%SZ"
             } else {
@@ -238,6 +244,20 @@ fn read_scalar(scalar: Scalar, value: &mut Value, path: &str) -> Result<(), Deco
             *value = Value::from(STANDARD.encode(bytes));
             Ok(())
         }
+    }
+}
+
+/// The reference reads times of leader elections with exactly six digits of a second.
+fn check_micro(text: &str) -> Result<(), DecodeError> {
+    const SECONDS: usize = "2006-01-02T15:04:05".len();
+    let rest = text.get(SECONDS..).unwrap_or_default();
+    let digits = rest
+        .strip_prefix('.')
+        .map_or(0, |rest| rest.bytes().take_while(u8::is_ascii_digit).count());
+    if digits == 6 {
+        Ok(())
+    } else {
+        Err(DecodeError::MicroTime(text.to_owned(), rest.to_owned()))
     }
 }
 

@@ -21,6 +21,16 @@ use super::place::{Errors, Place};
 /// Most of a Pod's spec may not change.
 pub(super) fn unchanged(object: &Value, old: Option<&Value>, errors: &mut Errors) {
     let Some(old) = old else { return };
+    let count = |pod: &Value, list: &str| pod["spec"][list].as_array().map_or(0, Vec::len);
+    let lists = ["containers", "initContainers"];
+    let mut resized = lists.iter().filter(|list| count(old, list) != count(object, list)).peekable();
+    if resized.peek().is_some() {
+        for list in resized {
+            let why = "pod updates may not add or remove containers";
+            errors.push(FieldError::forbidden(format!("spec.{list}"), why));
+        }
+        return;
+    }
     if fixed(&old["spec"]) != fixed(&object["spec"]) {
         let why = "pod updates may not change fields other than `spec.containers[*].image`,\
                    `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions \
