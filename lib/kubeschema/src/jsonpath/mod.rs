@@ -7,7 +7,7 @@
 mod parse;
 mod walk;
 
-use serde_json::{Number, Value};
+use serde_json::Value;
 
 /// Why a path cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

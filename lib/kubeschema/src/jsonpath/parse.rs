@@ -1,6 +1,6 @@
 //! The text of a path → its steps.
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use super::{Comparison, Error, Operand, Origin, Step};
 
