@@ -86,6 +86,9 @@ impl Shape {
     }
 
     fn of(text: &str, dialect: Dialect) -> Self {
+        if text.is_ascii() {
+            return Self::of_ascii(text.as_bytes(), dialect);
+        }
         let mut indicators = text.starts_with("---") || text.starts_with("...");
         let (mut special, mut tabs, mut breaks) = (false, false, false);
         let (mut break_then_space, mut space_then_break) = (false, false);
@@ -123,6 +126,49 @@ impl Shape {
             plain: !(edges || break_then_space || unquotable || tabs || breaks || indicators),
             single: !(break_then_space || unquotable || tabs),
             block: !(unquotable || previous == Some(' ') || text.is_empty()),
+            multiline: breaks,
+        }
+    }
+
+    /// The same for text of one byte per character.
+    fn of_ascii(text: &[u8], dialect: Dialect) -> Self {
+        let blank = |byte: u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
+        let blank_at = |at: usize| text.get(at).is_none_or(|byte| blank(*byte));
+        let line_break = |byte: u8| matches!(byte, b'\r' | b'\n');
+        let mut indicators = text.starts_with(b"---")
+            || text.starts_with(b"...")
+            || text.first().is_some_and(|first| match first {
+                b'?' | b':' | b'-' => blank_at(1),
+                first => b"#,[]{}&*!|>'\"%@`".contains(first),
+            });
+        let (mut special, mut tabs, mut breaks) = (false, false, false);
+        let (mut break_then_space, mut space_then_break) = (false, false);
+        let mut before = b'x';
+        for (at, byte) in text.iter().enumerate() {
+            match byte {
+                b'!'..=b'~' => match byte {
+                    b':' => indicators |= at > 0 && blank_at(at + 1),
+                    b'#' => indicators |= at > 0 && blank(before),
+                    _ => {}
+                },
+                b' ' => break_then_space |= at > 0 && line_break(before),
+                b'\n' | b'\r' => {
+                    special |= *byte == b'\r';
+                    breaks = true;
+                    space_then_break |= before == b' ';
+                }
+                b'\t' if dialect == Dialect::V3 => tabs = true,
+                _ => special = true,
+            }
+            before = *byte;
+        }
+        let at_edge = |byte: Option<&u8>| byte.is_some_and(|byte| *byte == b' ' || line_break(*byte));
+        let edges = at_edge(text.first()) || at_edge(text.last());
+        let unquotable = space_then_break || special;
+        Self {
+            plain: !(edges || break_then_space || unquotable || tabs || breaks || indicators),
+            single: !(break_then_space || unquotable || tabs),
+            block: !(unquotable || text.last() == Some(&b' ') || text.is_empty()),
             multiline: breaks,
         }
     }

@@ -17,22 +17,26 @@ pub(super) fn break_width(bytes: &[u8], at: usize) -> usize {
 
 /// The first character that may not stand in a text at all, not even in quotes.
 pub(super) fn first_forbidden(text: &str) -> Option<usize> {
+    /// Bytes that are looked at together; without branches the compiler takes them all at once.
+    const TOGETHER: usize = 32;
     let bytes = text.as_bytes();
+    let suspicious = |byte: &u8| (*byte < b' ') & !matches!(byte, b'\t' | b'\n' | b'\r') | (*byte >= 0x7f);
     let mut at = 0;
-    // Two-byte characters up to U+009F begin with 0xc2; U+FFFE and U+FFFF with 0xef 0xbf.
-    while let Some(found) = bytes[at..]
-        .iter()
-        .position(|byte| *byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r') || matches!(byte, 0x7f | 0xc2 | 0xef))
-    {
-        at += found;
-        match (bytes[at], bytes.get(at + 1), bytes.get(at + 2)) {
-            (0xc2, Some(second), _) if *second >= 0xa0 || *second == 0x85 => at += 2,
-            (0xef, second, third)
-                if (second, third) != (Some(&0xbf), Some(&0xbe)) && (second, third) != (Some(&0xbf), Some(&0xbf)) =>
-            {
-                at += 3;
-            }
-            _ => return Some(at),
+    while at < bytes.len() {
+        let together = &bytes[at..bytes.len().min(at + TOGETHER)];
+        if !together.iter().fold(false, |found, byte| found | suspicious(byte)) {
+            at += together.len();
+            continue;
+        }
+        let end = at + together.len();
+        while at < end {
+            // Two-byte characters up to U+009F begin with 0xc2; U+FFFE and U+FFFF with 0xef 0xbf.
+            at += match (bytes[at], bytes.get(at + 1), bytes.get(at + 2)) {
+                (0xc2, Some(0x85 | 0xa0..), _) => 2,
+                (0xc2, ..) | (0xef, Some(0xbf), Some(0xbe | 0xbf)) => return Some(at),
+                (byte, ..) if suspicious(&byte) && byte < 0x80 => return Some(at),
+                _ => 1,
+            };
         }
     }
     None
@@ -98,12 +102,14 @@ impl Parser<'_> {
 
     /// Goes to the end of the line.
     pub(super) fn pass_line(&mut self) {
-        while let Some(byte) = self.bytes.get(self.at) {
-            match byte {
-                b'\n' | b'\r' => return,
-                0xc2 | 0xe2 if self.is_break(0) => return,
-                _ => self.at += 1,
+        loop {
+            let rest = &self.bytes[self.at.min(self.bytes.len())..];
+            let stop = |byte: &u8| matches!(byte, b'\n' | b'\r' | 0xc2 | 0xe2);
+            self.at += rest.iter().position(stop).unwrap_or(rest.len());
+            if self.is_end() || self.is_break(0) {
+                return;
             }
+            self.at += 1;
         }
     }
 
