@@ -11,7 +11,7 @@ use crate::value::{Element, List, Map, Value};
 const MAX_DEPTH: usize = 1_000;
 
 /// Nodes at which conversion gives up.
-const MAX_NODES: usize = 4_000_000;
+const MAX_NODES: usize = 1_000_000;
 
 /// A template value for JSON data; every number becomes a float64.
 pub fn from_json(json: &Json) -> Value {

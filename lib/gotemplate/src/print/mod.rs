@@ -13,6 +13,9 @@ use crate::object::Kind;
 use crate::quote;
 use crate::value::{Element, Value};
 
+/// Values inside values that are printed at most: one that shares its parts could hold any number.
+const MAX_NODES: usize = 2_000_000;
+
 /// Nesting at which printing stops following values.
 const MAX_DEPTH: usize = 1_000;
 
@@ -92,6 +95,7 @@ struct Spec {
 struct Printer {
     out: String,
     limit: usize,
+    nodes: usize,
     over: bool,
 }
 
@@ -100,6 +104,7 @@ impl Printer {
         Self {
             out: String::new(),
             limit,
+            nodes: 0,
             over: false,
         }
     }
@@ -151,7 +156,8 @@ impl Printer {
     }
 
     fn value(&mut self, value: &Value, verb: char, spec: &Spec, depth: usize) {
-        if self.over || depth > MAX_DEPTH {
+        self.nodes += 1;
+        if self.over || depth > MAX_DEPTH || self.nodes > MAX_NODES {
             self.over = true;
             return;
         }

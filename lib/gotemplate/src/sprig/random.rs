@@ -38,10 +38,13 @@ pub(super) const TABLE: &[(&str, &str, Native)] = &[
         let offset = i64::try_from(number()? % span).unwrap_or(0);
         Ok(Value::Int(low + offset))
     }),
-    ("shuffle", "s", |_, args| {
+    ("shuffle", "s", |machine, args| {
         let mut chars: Vec<char> = string(args, 0).chars().collect();
-        for last in (1..chars.len()).rev() {
-            let other = usize::try_from(number()? % (last as u64 + 1)).unwrap_or(0);
+        machine.reserve(chars.len().saturating_mul(8))?;
+        let random = bytes(chars.len() * 8)?;
+        for (last, random) in (1..chars.len()).rev().zip(random.chunks_exact(8)) {
+            let number = random.iter().fold(0u64, |sum, byte| sum << 8 | u64::from(*byte));
+            let other = usize::try_from(number % (last as u64 + 1)).unwrap_or(0);
             chars.swap(last, other);
         }
         Ok(chars.into_iter().collect::<String>().into())

@@ -196,8 +196,16 @@ impl<'p> Translator<'p> {
                 '-' if self.rest().starts_with('-') => self.out.push_str("\\-"),
                 other => {
                     let high = self.rest().strip_prefix('-').and_then(|tail| tail.chars().next());
-                    if let Some(high) = high.filter(|high| !matches!(high, ']' | '[' | '\\') && *high < other) {
-                        return Err(format!("invalid character class range: `{other}-{high}`"));
+                    if let Some(high) = high.filter(|high| !matches!(high, ']' | '[' | '\\')) {
+                        if high < other {
+                            return Err(format!("invalid character class range: `{other}-{high}`"));
+                        }
+                        self.pos += 1 + high.len_utf8();
+                        self.out.push(other);
+                        self.out.push('-');
+                        self.out.push_str(&regex::escape(&high.to_string()));
+                        first = false;
+                        continue;
                     }
                     self.out.push(other);
                 }
@@ -329,7 +337,8 @@ mod tests {
             ("^a{2}$", "aa"),
             ("^[[a]$", "["),
             ("^[&&]$", "&"),
-            ("^[a--]$", "-"),
+            ("^[+--]$", ","),
+            ("^[a-]$", "-"),
             ("^[]a]$", "]"),
             ("^[[:alpha:]]$", "x"),
             (r"^\Qa.b\E$", "a.b"),

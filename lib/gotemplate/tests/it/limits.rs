@@ -93,6 +93,38 @@ fn recursion_ends_before_the_stack_does() {
 }
 
 #[test]
+fn costly_functions_count_as_what_they_cost() {
+    stopped_by(
+        "{{ range until 100 }}{{ $k := genPrivateKey \"ecdsa\" }}{{ end }}",
+        "steps",
+    );
+    stopped_by(
+        "{{ $s := repeat 100000 \"a\" }}{{ range until 1000 }}{{ $x := sha512sum $s }}{{ end }}",
+        "steps",
+    );
+    stopped_by("{{ $s := repeat 200000 \"a\" }}{{ shuffle $s }}", "bytes");
+}
+
+#[test]
+fn numbers_in_formats_are_bounded() {
+    let engine = Engine::new().functions(sprig::text()).limits(limits());
+    let show = |text: &str| engine.render("t", text, &json!({})).unwrap();
+    assert_eq!(show("{{ printf \"%1000000000d\" 1 }}"), "%!(NOVERB)%!(EXTRA int=1)");
+    assert_eq!(show("{{ printf \"%*d\" 1000001 1 }}"), "%!(BADWIDTH)1");
+    stopped_by("{{ printf \"%9999999d\" 1 }}", "bytes");
+}
+
+#[test]
+fn patterns_that_explode_are_refused() {
+    let engine = Engine::new().functions(sprig::text()).limits(limits());
+    let text = "{{ mustRegexMatch \"((a{1000}){1000}){1000}\" \"a\" }}";
+    let error = engine.render("t", text, &json!({})).unwrap_err().to_string();
+    assert!(error.ends_with("error parsing regexp: expression too large"), "{error}");
+    let text = "{{ regexMatch \"(a+)+$\" (print (repeat 10000 \"a\") \"b\") }}";
+    assert_eq!(engine.render("t", text, &json!({})).unwrap(), "false");
+}
+
+#[test]
 fn values_tied_into_themselves_are_printed_and_dropped_safely() {
     let tie = "{{ $d := dict }}{{ $_ := set $d \"d\" $d }}";
     stopped_by(&format!("{tie}{{{{ $d }}}}"), "bytes");

@@ -56,7 +56,7 @@ const TABLE: &[(&str, &str, Native)] = &[
 ];
 
 /// Steps of a key or a password hash, each of which takes some 50 ms: a template may make some dozens.
-const STEPS: usize = 250_000;
+const STEPS: usize = 500_000;
 
 pub(super) fn functions() -> Functions<'static> {
     let authority = Param::Struct(certificate::TYPE);
@@ -97,7 +97,7 @@ fn private_key(machine: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failu
     let key = match string(args, 0) {
         "" | "rsa" => {
             // Twice the length takes some eight times as long.
-            machine.work(STEPS * 7)?;
+            machine.work(STEPS * 5)?;
             PrivateKey::rsa(KeySize::Rsa4096)
         }
         "dsa" => PrivateKey::dsa(),

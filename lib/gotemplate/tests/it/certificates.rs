@@ -1,0 +1,120 @@
+//! Certificates hold what was asked for, and are signed by whom they name.
+
+use gotemplate::{Engine, sprig};
+use serde_json::json;
+use x509_parser::extensions::{GeneralName, ParsedExtension};
+use x509_parser::prelude::{FromDer, X509Certificate, parse_x509_pem};
+
+fn render(text: &str) -> String {
+    let engine = Engine::new().functions(sprig::text());
+    engine
+        .render("t", text, &json!({}))
+        .unwrap_or_else(|error| error.to_string())
+}
+
+fn parts(text: &str) -> Vec<Vec<u8>> {
+    let printed = render(text);
+    let blocks = printed.split_inclusive("-----END CERTIFICATE-----\n");
+    blocks
+        .map(|pem| parse_x509_pem(pem.as_bytes()).unwrap().1.contents)
+        .collect()
+}
+
+#[test]
+fn an_authority_signs_what_names_it() {
+    let found = parts(
+        "{{ $ca := genCA \"my-ca\" 365 }}{{ $c := genSignedCert \"foo\" (list \"10.0.0.1\" \"::1\") \
+         (list \"a.example.com\" \"*.b\") 30 $ca }}{{ $ca.Cert }}{{ $c.Cert }}",
+    );
+    let (_, authority) = X509Certificate::from_der(&found[0]).unwrap();
+    let (_, leaf) = X509Certificate::from_der(&found[1]).unwrap();
+    assert!(authority.is_ca() && !leaf.is_ca());
+    assert_eq!(authority.subject().to_string(), "CN=my-ca");
+    assert_eq!(leaf.issuer(), authority.subject());
+    assert_eq!(leaf.subject().to_string(), "CN=foo");
+    leaf.verify_signature(Some(authority.public_key())).unwrap();
+    authority.verify_signature(None).unwrap();
+    let days = leaf.validity().not_after.timestamp() - leaf.validity().not_before.timestamp();
+    assert_eq!(days, 30 * 86_400);
+    let names = leaf.subject_alternative_name().unwrap().unwrap().value;
+    let shown: Vec<String> = names
+        .general_names
+        .iter()
+        .map(|name| match name {
+            GeneralName::DNSName(name) => (*name).to_owned(),
+            GeneralName::IPAddress(bytes) => bytes.len().to_string(),
+            other => other.to_string(),
+        })
+        .collect();
+    assert_eq!(shown, ["a.example.com", "*.b", "4", "16"]);
+    let usage = leaf.extended_key_usage().unwrap().unwrap().value;
+    assert!(usage.server_auth && usage.client_auth);
+    let points_back = leaf
+        .extensions()
+        .iter()
+        .any(|extension| matches!(extension.parsed_extension(), ParsedExtension::AuthorityKeyIdentifier(_)));
+    assert!(points_back);
+}
+
+#[test]
+fn given_keys_of_every_kind_are_used() {
+    for (kind, label) in [("ecdsa", "EC PRIVATE KEY"), ("ed25519", "PRIVATE KEY")] {
+        let text = format!(
+            "{{{{ $k := genPrivateKey {kind:?} }}}}{{{{ $c := genCAWithKey \"ca\" 3 $k }}}}{{{{ eq $k $c.Key }}}}\
+             {{{{ $s := genSignedCertWithKey \"x\" nil nil 3 $c $k }}}}{{{{ eq $s.Key $k }}}}{{{{ $k }}}}"
+        );
+        let printed = render(&text);
+        assert!(
+            printed.starts_with(&format!("truetrue-----BEGIN {label}-----")),
+            "{printed}"
+        );
+    }
+    let other = "{{ $a := genCA \"a\" 3 }}{{ $b := genCA \"b\" 3 }}\
+                 {{ $m := buildCustomCert (b64enc $a.Cert) (b64enc $b.Key) }}{{ genSignedCert \"x\" nil nil 3 $m }}";
+    assert!(render(other).ends_with("x509: provided PrivateKey doesn't match parent's PublicKey"));
+    let dsa = "{{ genCAWithKey \"ca\" 3 (genPrivateKey \"dsa\") }}";
+    assert!(render(dsa).ends_with("x509: certificate private key does not implement crypto.Signer"));
+}
+
+#[test]
+fn bad_input_is_told_in_sprigs_words() {
+    for (text, words) in [
+        (
+            "{{ genSelfSignedCert \"x\" (list \"bad\") nil 3 }}",
+            "error parsing ip: bad",
+        ),
+        (
+            "{{ genSelfSignedCert \"x\" (list 1) nil 3 }}",
+            "error parsing ip: 1 is not a string",
+        ),
+        (
+            "{{ genCAWithKey \"x\" 3 \"bad\" }}",
+            "parsing private key: no PEM data in input",
+        ),
+        (
+            "{{ buildCustomCert \"x\" \"y\" }}",
+            "unable to decode base64 certificate",
+        ),
+        ("{{ genPrivateKey \"x\" }}", "Unknown type x"),
+        ("{{ htpasswd \"a:b\" \"c\" }}", "invalid username: a:b"),
+        (
+            "{{ decryptAES \"k\" \"YWJj\" }}",
+            "slice bounds out of range [:16] with capacity 3",
+        ),
+        (
+            "{{ bcrypt (repeat 80 \"x\") }}",
+            "bcrypt: password length exceeds 72 bytes",
+        ),
+    ] {
+        assert!(render(text).ends_with(words), "{text}: {}", render(text));
+    }
+}
+
+#[test]
+fn passwords_are_derived_as_everywhere() {
+    let derived = "{{ derivePassword 1 \"long\" \"password\" \"user\" \"example.com\" }}";
+    assert_eq!(render(derived), "ZedaFaxcZaso9*");
+    assert_eq!(render("{{ encryptAES \"k\" \"text\" | decryptAES \"k\" }}"), "text");
+    let hash = render("{{ htpasswd \"u\" \"p\" }}");
+    assert!(bcrypt::verify("p", hash.strip_prefix("u:").unwrap()).unwrap(), "{hash}");
+}
