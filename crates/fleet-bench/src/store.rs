@@ -48,7 +48,8 @@ pub(crate) fn run(args: &Args, directory: &Path) -> Result<()> {
     let mut child = Killed::this_program(&["load", "--data", &data, "--objects", &objects, "--writers", &writers])?;
     let mut lines = lines(&mut child)?;
     let mut empty = 0;
-    let mut rates = Samples::default();
+    let (mut rates, mut costs) = (Samples::default(), Samples::default());
+    let mut busy = 0.0;
     let begin = Instant::now();
     let mut last = begin;
     loop {
@@ -60,6 +61,10 @@ pub(crate) fn run(args: &Args, directory: &Path) -> Result<()> {
                 let rate = (args.objects / PARTS) as f64 / last.elapsed().as_secs_f64();
                 last = Instant::now();
                 rates.add(rate);
+                let now = process::processor_time(&[child.id()])?;
+                #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+                costs.add((now - busy) * 1e6 / (args.objects / PARTS) as f64);
+                busy = now;
                 let memory = process::memory(&[child.id()])?;
                 let (rate, memory) = (figure(rate), mebibytes(memory.anonymous));
                 report::line(format_args!("{written} objects, {rate}/s, {memory} anonymous"));
@@ -87,6 +92,10 @@ pub(crate) fn run(args: &Args, directory: &Path) -> Result<()> {
         "load                 {} objects/s; by tenths {}",
         figure(rate),
         rates.spread("/s")
+    ));
+    report::line(format_args!(
+        "processor time       by tenths {}",
+        costs.spread("µs/object")
     ));
     report::line(format_args!("memory, empty        {}", mebibytes(empty)));
     report::line(format_args!("memory, loaded       {}", per_object(loaded.anonymous)));
