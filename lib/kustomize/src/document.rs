@@ -90,8 +90,6 @@ fn flattened(objects: Vec<Node>) -> Result<Vec<Node>, String> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
     use super::*;
 
     fn names(text: &str) -> Vec<String> {

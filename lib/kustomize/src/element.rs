@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::merge::{self, Merged};
-use crate::node::Node;
+use crate::node::{Map, Node};
 use crate::schema::{Schema, Schemas};
 
 /// Lists whose items are not simply told apart are compared item with item; longer ones than this are refused.
@@ -29,7 +29,7 @@ pub(crate) fn lists(
     if old.len() + patch.len() > MAX_COMPARED {
         return Err(format!("a list of more than {MAX_COMPARED} items cannot be merged"));
     }
-    by_keys(keys, old, patch, &merge)
+    by_keys(keys, old, &patch, &merge)
 }
 
 /// The values of a key that every item has; `None` if one does not.
@@ -121,7 +121,7 @@ fn texts(old: Vec<Node>, patch: Vec<Node>) -> Vec<Node> {
 fn by_keys(
     keys: &[String],
     mut old: Vec<Node>,
-    patch: Vec<Node>,
+    patch: &[Node],
     merge: &dyn Fn(Option<Node>, Option<Node>) -> Result<Merged, String>,
 ) -> Result<Vec<Node>, String> {
     let mut identities: Vec<Vec<String>> = Vec::new();
@@ -154,7 +154,7 @@ fn by_keys(
         let position = |items: &[Node]| items.iter().position(|item| matches_said(item, &keys, &values));
         let at = position(&old);
         let before = at.and_then(|at| old.get(at).cloned());
-        let change = position(&patch).and_then(|at| patch.get(at).cloned());
+        let change = position(patch).and_then(|at| patch.get(at).cloned());
         let result = merge(before, change)?;
         let Some(mut node) = result.node.filter(|node| !node.is_empty()) else {
             put(&mut old, &keys, &values, None);
@@ -242,7 +242,7 @@ fn put(items: &mut Vec<Node>, keys: &[&str], values: &[&str], new: Option<Node>)
     let mut found = false;
     let mut kept = Vec::with_capacity(items.len() + 1);
     for item in items.drain(..) {
-        if item.is_null() || item.as_map().is_some_and(|map| map.is_empty()) {
+        if item.is_null() || item.as_map().is_some_and(Map::is_empty) {
             continue;
         }
         if item.as_map().is_none() {

@@ -125,7 +125,7 @@ fn set(object: &mut Node, value: &Node, field: &str, options: Option<&FieldOptio
     if inside_text(object, &parts, make, value, options).is_some() {
         return Ok(());
     }
-    let count = path::each(object, &parts, make, &mut |slot| put(slot, value, options))
+    let count = path::each(object, &parts, make, &mut |mut slot| put(&mut slot, value, options))
         .map_err(|message| format!("field '{field}': {message}"))?;
     if count == 0 {
         return Err(format!("there is no field '{field}'"));
@@ -137,7 +137,7 @@ fn set(object: &mut Node, value: &Node, field: &str, options: Option<&FieldOptio
 const MAX_TEXT: usize = 4 << 20;
 
 /// Sets one field. A single value keeps what it was, a number or a text; only its spelling changes.
-fn put(slot: Slot<'_>, value: &Node, options: Option<&FieldOptions>) -> Result<(), String> {
+fn put(slot: &mut Slot<'_>, value: &Node, options: Option<&FieldOptions>) -> Result<(), String> {
     let spelling = value.spelling().unwrap_or_default();
     let mut text = spelling.to_owned();
     if let Some(options) = options.filter(|options| !options.delimiter.is_empty()) {
@@ -189,7 +189,10 @@ fn inside_text(
         .as_map()
         .map(|_| ())
         .or_else(|| document.as_list().map(|_| ()))?;
-    let count = path::each(&mut document, rest, make, &mut |slot| put(slot, value, options)).ok()?;
+    let count = path::each(&mut document, rest, make, &mut |mut slot| {
+        put(&mut slot, value, options)
+    })
+    .ok()?;
     if count == 0 {
         return None;
     }

@@ -145,8 +145,11 @@ pub(crate) fn canonical(value: &mut Value) {
                 let name = known.map_or_else(|| key.clone(), |known| (*known).to_owned());
                 let users = OWN_KEYS.contains(&name.as_str()) && value.is_object();
                 if users {
-                    if let Some(map) = value.as_object_mut() {
-                        map.retain(|_, value| !value.is_null());
+                    // Nothing behind a key of the user's is an empty text.
+                    for value in value.as_object_mut().into_iter().flat_map(|map| map.values_mut()) {
+                        if value.is_null() {
+                            *value = Value::String(String::new());
+                        }
                     }
                 } else {
                     canonical(&mut value);
@@ -189,8 +192,7 @@ pub(crate) fn unknown(written: &Value, read: &Value) -> Option<String> {
         (Value::Array(written), Value::Array(read)) => written
             .iter()
             .zip(read)
-            .find_map(|(written, read)| unknown(written, read))
-            .map(|inner| inner.to_string()),
+            .find_map(|(written, read)| unknown(written, read)),
         _ => None,
     }
 }

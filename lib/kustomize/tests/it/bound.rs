@@ -56,9 +56,8 @@ fn replacements_that_double_an_object_end() {
 fn variables_that_fill_the_memory_end() {
     let text = format!("data: {{a: '{}'}}", "x".repeat(1 << 20));
     let many = "$(V)".repeat(500);
-    let config = format!(
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c, annotations: {{x: '{many}'}}}}\n{text}\n"
-    );
+    let config =
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c, annotations: {{x: '{many}'}}}}\n{text}\n");
     let kustomization = "resources: [c.yaml]\nvars: [{name: V, objref: {apiVersion: v1, kind: ConfigMap, name: c}, \
                          fieldref: {fieldpath: data.a}}]\n";
     let found = error(&[("kustomization.yaml", kustomization.to_owned()), ("c.yaml", config)]);
@@ -69,8 +68,14 @@ fn variables_that_fill_the_memory_end() {
 fn bases_that_double_end() {
     let mut files = vec![
         ("kustomization.yaml".to_owned(), "resources: [l29/a]\n".to_owned()),
-        ("l0/a/kustomization.yaml".to_owned(), "resources: [p.yaml]\nnamePrefix: a\n".to_owned()),
-        ("l0/b/kustomization.yaml".to_owned(), "resources: [p.yaml]\nnamePrefix: b\n".to_owned()),
+        (
+            "l0/a/kustomization.yaml".to_owned(),
+            "resources: [p.yaml]\nnamePrefix: a\n".to_owned(),
+        ),
+        (
+            "l0/b/kustomization.yaml".to_owned(),
+            "resources: [p.yaml]\nnamePrefix: b\n".to_owned(),
+        ),
         ("l0/a/p.yaml".to_owned(), POD.to_owned()),
         ("l0/b/p.yaml".to_owned(), POD.to_owned()),
     ];
@@ -83,15 +88,21 @@ fn bases_that_double_end() {
             ));
         }
     }
-    let files: BTreeMap<String, Vec<u8>> =
-        files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect();
+    let files: BTreeMap<String, Vec<u8>> = files
+        .into_iter()
+        .map(|(path, text)| (path, text.into_bytes()))
+        .collect();
     let found = kustomize::build(&files, "").unwrap_err().to_string();
     assert!(found.contains("kustomizations"), "{found}");
 }
 
 #[test]
 fn nesting_and_cycles_end() {
-    let deep = format!("apiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\nspec: {}1{}\n", "[".repeat(9000), "]".repeat(9000));
+    let deep = format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\nspec: {}1{}\n",
+        "[".repeat(9000),
+        "]".repeat(9000)
+    );
     let kustomization = "resources: [p.yaml]\n".to_owned();
     assert!(error(&[("kustomization.yaml", kustomization), ("p.yaml", deep)]).contains("levels deep"));
     let cycle = [
@@ -101,14 +112,19 @@ fn nesting_and_cycles_end() {
     assert!(error(&cycle).contains("cycle"));
     let mut schema = "T: {Schema: {properties: {kind: {}, apiVersion: {}, metadata: {}, t: {$ref: T}}}}\n".to_owned();
     schema.push_str("U: {Schema: {properties: {}}}\n");
-    let found = error(&[("kustomization.yaml", "crds: [c.yaml]\n".to_owned()), ("c.yaml", schema)]);
+    let found = error(&[
+        ("kustomization.yaml", "crds: [c.yaml]\n".to_owned()),
+        ("c.yaml", schema),
+    ]);
     assert!(found.contains("holds itself"), "{found}");
 }
 
 #[test]
 fn a_very_long_list_of_ports_is_refused() {
     let ports: String = (0..4000).map(|port| format!("    - containerPort: {port}\n")).collect();
-    let pod = format!("apiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\nspec:\n  containers:\n  - name: c\n    ports:\n{ports}");
+    let pod = format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\nspec:\n  containers:\n  - name: c\n    ports:\n{ports}"
+    );
     let kustomization = "resources: [p.yaml]\npatches: [{path: p.yaml}]\n".to_owned();
     let found = error(&[("kustomization.yaml", kustomization), ("p.yaml", pod)]);
     assert!(found.contains("items cannot be merged"), "{found}");

@@ -52,7 +52,12 @@ fn check(cases: &str) {
             differing.push(format!("{name}: {}", found.unwrap_or_else(|| "agrees now".to_owned())));
         }
     }
-    assert!(differing.is_empty(), "{} differ:\n{}", differing.len(), differing.join("\n"));
+    assert!(
+        differing.is_empty(),
+        "{} differ:\n{}",
+        differing.len(),
+        differing.join("\n")
+    );
 }
 
 #[test]
@@ -63,6 +68,11 @@ fn whole_kustomizations_agree() {
 #[test]
 fn patches_agree() {
     check(include_str!("../baseline/patches.yaml"));
+}
+
+#[test]
+fn merges_names_and_files_agree() {
+    check(include_str!("../baseline/merges.yaml"));
 }
 
 #[test]
@@ -82,11 +92,20 @@ fn objects_come_in_the_order_of_resources_unless_asked_otherwise() {
             "kustomization.yaml".to_owned(),
             b"resources: [b.yaml, a.yaml]\nnamespace: x\n".to_vec(),
         ),
-        ("a.yaml".to_owned(), b"kind: Namespace\napiVersion: v1\nmetadata: {name: x}\n".to_vec()),
-        ("b.yaml".to_owned(), b"kind: Pod\napiVersion: v1\nmetadata: {name: x}\n".to_vec()),
+        (
+            "a.yaml".to_owned(),
+            b"kind: Namespace\napiVersion: v1\nmetadata: {name: x}\n".to_vec(),
+        ),
+        (
+            "b.yaml".to_owned(),
+            b"kind: Pod\napiVersion: v1\nmetadata: {name: x}\n".to_vec(),
+        ),
     ]);
     let kinds = |objects: Vec<Value>| -> Vec<String> {
-        objects.iter().map(|object| object["kind"].as_str().unwrap().to_owned()).collect()
+        objects
+            .iter()
+            .map(|object| object["kind"].as_str().unwrap().to_owned())
+            .collect()
     };
     assert_eq!(kinds(kustomize::build(&files, "").unwrap()), ["Pod", "Namespace"]);
     let sorted = kustomize::build_in_order(&files, "", Order::Legacy).unwrap();
