@@ -42,7 +42,7 @@ pub(crate) fn of_text(text: &str, dialect: Dialect, key: bool) -> Style {
 fn is_ordinary(text: &str) -> bool {
     let bytes = text.as_bytes();
     let harmless = |at: usize| {
-        let next = || bytes.get(at + 1).is_some_and(|byte| byte.is_ascii_graphic());
+        let next = || bytes.get(at + 1).is_some_and(u8::is_ascii_graphic);
         match bytes[at] {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'/' | b'+' | b'=' | b',' | b'(' | b')' => {
                 true

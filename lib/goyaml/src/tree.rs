@@ -235,8 +235,6 @@ fn scalar(node: &Node<'_>, text: &str, plain: bool) -> Scalar {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
     use super::*;
 
     fn first(text: &str) -> Tree {

@@ -43,9 +43,9 @@ impl<'a> Parser<'a> {
             first = false;
             self.key_allowed = true;
             if list {
-                self.flow_item(close)?
+                self.flow_item(close)?;
             } else {
-                self.flow_entry(close)?
+                self.flow_entry(close)?;
             }
         }
         self.at += 1;
