@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use fleet_api::{BundleDeployment, BundleDeploymentOptions, values};
 use fleet_deploy::store;
 use fleet_runtime::{ResultExt, chain};
-use helm::release::Release;
+use helm::release::{Release, Status};
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 
@@ -48,7 +48,8 @@ pub(crate) async fn observe(deployment: &BundleDeployment, cx: &Context) -> Fact
     }
     if let Some(id) = ReleaseId::parse(&status.release) {
         match store::revision(&cx.local, &id.namespace, &id.name, id.revision).await {
-            Ok(release) => facts.release = release,
+            // A record that `helm uninstall --keep-history` left stands for nothing that is there.
+            Ok(release) => facts.release = release.filter(|found| found.info.status != Status::Uninstalled),
             // As good as gone: the next revision replaces it.
             Err(store::Error::Record(..)) => {}
             Err(error) => facts.obstacle = Some(Obstacle::Quiet(chain(&error))),

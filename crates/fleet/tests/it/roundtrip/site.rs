@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use controlplane::{ControlPlane, Options};
@@ -64,6 +65,7 @@ pub(super) struct Site {
     kubeconfig: PathBuf,
     tools: Tools,
     agent: Program,
+    orders: AtomicUsize,
     /// Stops when dropped.
     _server: Box<dyn std::any::Any>,
     directory: tempfile::TempDir,
@@ -131,14 +133,15 @@ impl Site {
             kubeconfig,
             tools,
             agent,
+            orders: AtomicUsize::new(1),
             _server: server,
             directory,
         })
     }
 
-    /// A failure together with what the agent said last.
-    pub(super) fn explain(&self, outcome: Result<()>) -> Result<()> {
-        outcome.with_context(|| self.agent.log_end())
+    /// What the agent said last.
+    pub(super) fn log_end(&self) -> String {
+        self.agent.log_end()
     }
 
     pub(super) fn deployments(&self) -> Api<BundleDeployment> {
@@ -166,7 +169,8 @@ impl Site {
             return Err(error.into());
         }
         let mut spec = spec;
-        let id = format!("{content_name}:{}", options.to_string().len());
+        let number = self.orders.fetch_add(1, Ordering::Relaxed);
+        let id = format!("{content_name}:{number}");
         spec["deploymentID"] = id.clone().into();
         spec["options"] = options;
         let object = json!({
