@@ -54,17 +54,20 @@ pub(crate) fn run(
         let file = root.clone();
         let failed = |error: goyaml::Error| Error::Kustomize(format!("{file}: {error}"));
         let mut kustomization = goyaml::parse(&text).map_err(failed)?;
-        if !kustomization.is_object() {
+        if kustomization.is_null() {
             kustomization = Value::Object(serde_json::Map::new());
         }
-        let list = &mut kustomization["resources"];
-        if !list.is_array() {
-            *list = Value::Array(Vec::new());
-        }
-        if let Value::Array(list) = list
-            && !list.iter().any(|entry| entry == MANIFESTS)
-        {
-            list.insert(0, MANIFESTS.into());
+        // What is no map, or no list, is left for kustomize to complain about.
+        if let Value::Object(map) = &mut kustomization {
+            let list = map.entry("resources").or_insert(Value::Null);
+            if list.is_null() {
+                *list = Value::Array(Vec::new());
+            }
+            if let Value::Array(list) = list
+                && !list.iter().any(|entry| entry == MANIFESTS)
+            {
+                list.insert(0, MANIFESTS.into());
+            }
         }
         files.insert(root, goyaml::to_yaml(&kustomization).map_err(failed)?.into_bytes());
         let mut manifests = String::new();
