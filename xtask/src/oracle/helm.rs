@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 
 use super::Wanted;
 use super::compare::{Difference, difference};
@@ -11,7 +11,7 @@ use super::find::{self, Found};
 use super::report::{self, Counts, Row};
 use super::run::{self, Outcome};
 use super::vendor::Shelf;
-use crate::run::target;
+use crate::run::{self as command, target};
 use crate::tools;
 
 /// Our address space in MiB. The peak resident set is what is promised; this only keeps a runaway from hurting the
@@ -65,7 +65,10 @@ pub(crate) fn compare(wanted: &Wanted) -> Result<()> {
     let helm = tools::HELM.find()?;
     let ours = match &wanted.ours {
         Some(named) => named.clone(),
-        None => bail!("name our program: --bin target/release/fleet"),
+        None => {
+            command::run(command::command("cargo", &["build", "--release", "-p", "fleet"]))?;
+            target().join("release/fleet")
+        }
     };
     let scratch = target().join("oracle").join("helm");
     if scratch.exists() {

@@ -53,16 +53,21 @@ fn wanted(arguments: &[&str]) -> Result<Wanted> {
     while let Some(word) = words.next() {
         let mut value = || words.next().with_context(|| format!("{word} wants a value"));
         match *word {
-            "--bin" => wanted.ours = Some(value()?.into()),
+            "--bin" => wanted.ours = Some(existing(value()?)?),
             "--only" => wanted.only = Some((*value()?).to_owned()),
             "--json" => wanted.json = Some(value()?.into()),
             "--markdown" => wanted.markdown = Some(value()?.into()),
             option if option.starts_with('-') => bail!("unknown option {option}"),
-            directory => wanted.directories.push(PathBuf::from(directory)),
+            directory => wanted.directories.push(existing(directory)?),
         }
     }
     if wanted.directories.is_empty() {
         bail!("name at least one directory to look in");
     }
     Ok(wanted)
+}
+
+/// The programs run elsewhere: paths must not depend on where the user stands.
+fn existing(path: &str) -> Result<PathBuf> {
+    std::fs::canonicalize(path).with_context(|| format!("find {path}"))
 }
