@@ -17,6 +17,8 @@ pub struct Status {
     pub message: String,
     /// What it is about.
     pub details: Option<Details>,
+    /// Warnings that come with the refusal, as headers.
+    pub warnings: Vec<String>,
 }
 
 /// The object a [`Status`] is about, and the single causes.
@@ -66,7 +68,15 @@ impl Status {
             reason,
             message: message.into(),
             details: None,
+            warnings: Vec::new(),
         }
+    }
+
+    /// Puts warnings before those there are.
+    #[must_use]
+    pub fn warned(mut self: Box<Self>, warnings: &[String]) -> Box<Self> {
+        self.warnings.splice(0..0, warnings.iter().cloned());
+        self
     }
 
     /// Adds what it is about.

@@ -95,10 +95,11 @@ fn job(object: &mut Value) {
         return;
     }
     let (uid, name) = (object["metadata"]["uid"].clone(), object["metadata"]["name"].clone());
-    // A job that took its labels from its template shares them.
-    let own = object["metadata"]["labels"].clone();
+    // A job without labels shares its template's.
+    let shared = object["metadata"]["labels"]
+        .as_object()
+        .is_none_or(serde_json::Map::is_empty);
     let labels = &mut object["spec"]["template"]["metadata"]["labels"];
-    let shared = own.as_object().is_none_or(serde_json::Map::is_empty) || own == *labels;
     if !labels.is_object() {
         *labels = json!({});
     }

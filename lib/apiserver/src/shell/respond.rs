@@ -69,6 +69,7 @@ pub(super) fn stream(content_type: &'static str, chunks: impl Stream<Item = Byte
 /// A refusal.
 pub(super) fn refusal(status: &Status, encoding: Encoding) -> Response<Body> {
     let mut response = json(status.code, status.to_value().to_string().into_bytes(), encoding);
+    warn(&mut response, &status.warnings);
     if let Some(seconds) = status.details.as_ref().and_then(|details| details.retry_after) {
         response.headers_mut().insert(RETRY_AFTER, seconds.into());
     }

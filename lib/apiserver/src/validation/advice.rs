@@ -19,12 +19,24 @@ pub(crate) fn advice(resource: &Resource, object: &Value, old: Option<&Value>) -
                 dotted(&place, "this is used in the Pod's hostname", &mut texts);
             }
             pod(&place.at("spec"), &mut texts);
+            annotations(&place, &mut texts);
+        }
+        ("networking.k8s.io", "Ingress") => {
+            if place.at("metadata").at("annotations").has(INGRESS_CLASS) && old.is_none() {
+                texts.push(format!(
+                    "annotation {INGRESS_CLASS:?} is deprecated, please use 'spec.ingressClassName' instead"
+                ));
+            }
         }
         ("", "Service") => service(&place, &mut texts),
         ("", "Secret") => certificate(object, &mut texts),
         ("storage.k8s.io", "CSIDriver") => driver(&place.at("spec"), &mut texts),
         ("apps" | "batch", kind) | ("", kind @ ("ReplicationController" | "PodTemplate")) => {
-            if old.is_none() && matches!(kind, "Deployment" | "Job" | "CronJob" | "ReplicaSet" | "ReplicationController")
+            if old.is_none()
+                && matches!(
+                    kind,
+                    "Deployment" | "Job" | "CronJob" | "ReplicaSet" | "ReplicationController"
+                )
             {
                 dotted(&place, "this is used in Pod names and hostnames", &mut texts);
             }
@@ -34,11 +46,14 @@ pub(crate) fn advice(resource: &Resource, object: &Value, old: Option<&Value>) -
                 _ => place.under("spec", "template"),
             };
             pod(&template.at("spec"), &mut texts);
+            annotations(&template, &mut texts);
         }
         _ => {}
     }
     texts
 }
+
+const INGRESS_CLASS: &str = "kubernetes.io/ingress.class";
 
 /// Names with dots are no host names.
 fn dotted(object: &Place<'_>, used: &str, texts: &mut Vec<String>) {
@@ -61,13 +76,20 @@ fn pod(spec: &Place<'_>, texts: &mut Vec<String>) {
     for (old, new) in [
         ("beta.kubernetes.io/os", "kubernetes.io/os"),
         ("beta.kubernetes.io/arch", "kubernetes.io/arch"),
-        ("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region"),
+        (
+            "failure-domain.beta.kubernetes.io/region",
+            "topology.kubernetes.io/region",
+        ),
         ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"),
         ("beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type"),
     ] {
         if spec.at("nodeSelector").has(old) {
             let path = field::key(&spec.at("nodeSelector").path, old);
-            let since = if new.starts_with("kubernetes.io") { "1.14" } else { "1.17" };
+            let since = if new.starts_with("kubernetes.io") {
+                "1.14"
+            } else {
+                "1.17"
+            };
             texts.push(format!("{path}: deprecated since v{since}; use {new:?} instead"));
         }
     }
@@ -80,6 +102,42 @@ fn pod(spec: &Place<'_>, texts: &mut Vec<String>) {
         for container in spec.each(list) {
             repeated_variables(&container, texts);
             fractions(&container, texts);
+        }
+    }
+    repeated_ports(spec, texts);
+}
+
+/// Security profiles have become fields.
+fn annotations(owner: &Place<'_>, texts: &mut Vec<String>) {
+    for (key, place) in owner.under("metadata", "annotations").entries() {
+        if key.starts_with("container.apparmor.security.beta.kubernetes.io/") {
+            texts.push(format!(
+                "{}: deprecated since v1.30; use the \"appArmorProfile\" field instead",
+                place.path
+            ));
+        }
+    }
+}
+
+/// A name of a port that two containers have leads to the first.
+fn repeated_ports(spec: &Place<'_>, texts: &mut Vec<String>) {
+    let mut seen: Vec<(&str, String)> = Vec::new();
+    for container in spec.each("containers") {
+        let before = seen.len();
+        for port in container.each("ports") {
+            let name = port.value["name"].as_str().unwrap_or_default();
+            if let Some((_, first)) = seen
+                .iter()
+                .take(before)
+                .find(|(other, _)| !name.is_empty() && *other == name)
+            {
+                texts.push(format!(
+                    "{}: duplicate port name {name:?} with {first}, services and probes that select ports by name will \
+                     use {first}",
+                    port.path
+                ));
+            }
+            seen.push((name, port.path.clone()));
         }
     }
 }
@@ -109,7 +167,10 @@ fn fractions(container: &Place<'_>, texts: &mut Vec<String>) {
             let whole = super::pod::resources::parsed(&amount).is_none_or(|amount| amount.nano() % 1_000_000_000 == 0);
             if !whole {
                 let path = field::key(&container.under("resources", part).path, name);
-                texts.push(format!("{path}: fractional byte value {:?} is invalid, must be an integer", amount.own()));
+                texts.push(format!(
+                    "{path}: fractional byte value {:?} is invalid, must be an integer",
+                    amount.own()
+                ));
             }
         }
     }
@@ -132,7 +193,9 @@ fn certificate(secret: &Value, texts: &mut Vec<String>) {
         return;
     }
     let text = secret["data"]["tls.crt"].as_str().unwrap_or_default();
-    let bytes = base64::engine::general_purpose::STANDARD.decode(text).unwrap_or_default();
+    let bytes = base64::engine::general_purpose::STANDARD
+        .decode(text)
+        .unwrap_or_default();
     if !String::from_utf8_lossy(&bytes).contains("-----BEGIN") {
         texts.push("tls: failed to find any PEM data in certificate input".to_owned());
     }

@@ -33,13 +33,16 @@ pub(super) fn check(object: &Value, old: Option<&Value>, errors: &mut Errors) {
     let spec = Place::new(&object["spec"], "spec");
     spec.at("selector").want("", errors);
     let labels = spec.under("template", "metadata").at("labels");
-    let picked = LabelSelector::from_json(spec.at("selector").value).is_ok_and(|selector| selector.matches(labels.value));
+    let picked =
+        LabelSelector::from_json(spec.at("selector").value).is_ok_and(|selector| selector.matches(labels.value));
     if spec.at("selector").empty() || !picked {
         errors.push(labels.invalid("`selector` does not match template `labels`"));
     }
     if old.is_some_and(|old| old["spec"]["suspend"] == true) {
         let fixed = |job: Option<&Value>| {
-            let mut spec = job.map(|job| job["spec"]["template"]["spec"].clone()).unwrap_or_default();
+            let mut spec = job
+                .map(|job| job["spec"]["template"]["spec"].clone())
+                .unwrap_or_default();
             if let Some(fields) = spec.as_object_mut() {
                 fields.retain(|field, _| !SCHEDULING.contains(&field.as_str()));
             }
@@ -47,7 +50,11 @@ pub(super) fn check(object: &Value, old: Option<&Value>, errors: &mut Errors) {
         };
         if fixed(old) != fixed(Some(object)) {
             let template = object["spec"]["template"]["spec"].clone();
-            errors.push(FieldError::invalid("spec.template.spec", template, "field is immutable"));
+            errors.push(FieldError::invalid(
+                "spec.template.spec",
+                template,
+                "field is immutable",
+            ));
         }
     } else {
         immutable("spec.template", "/spec/template", object, old, errors);

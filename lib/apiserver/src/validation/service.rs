@@ -134,6 +134,13 @@ fn families(spec: &Place<'_>, errors: &mut Errors) {
     let families = spec.at("ipFamilies");
     for family in families.items() {
         family.choice(&["IPv4", "IPv6"], errors);
+        if family.own() == "IPv6" {
+            errors.push(family.invalid("not configured on this cluster"));
+        }
+    }
+    let policy = spec.at("ipFamilyPolicy");
+    if policy.own() == "RequireDualStack" {
+        errors.push(policy.invalid("this cluster is not configured for dual-stack services"));
     }
     families.unique(Place::clone, errors);
     let first = Place::new(&spec.value["clusterIP"], "spec.clusterIPs[0]");

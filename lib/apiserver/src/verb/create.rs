@@ -52,12 +52,20 @@ pub(super) async fn make(
         object: mut given,
         notes,
     } = given;
-    if !text(&given, "/metadata/resourceVersion").is_empty() {
+    // Nothing is stored in a dry run, so nothing has a version.
+    if !dry_run && !text(&given, "/metadata/resourceVersion").is_empty() {
         return Err(Box::new(Status::bad_request(
             "resourceVersion should not be set on objects to be created",
         )));
     }
+    let unlabelled = given["metadata"]["labels"]
+        .as_object()
+        .is_none_or(serde_json::Map::is_empty);
     let warnings = intake::normalise(request, &mut given, &notes)?;
+    if unlabelled && request.resource.is("batch", "jobs") {
+        // Its labels will be the template's, and so become what the template's become.
+        metadata_mut(&mut given).remove("labels");
+    }
     strategy::clear(&request.resource, &mut given);
     let prefix = text(&given, "/metadata/generateName").to_owned();
     let generated = text(&given, "/metadata/name").is_empty() && !prefix.is_empty();
@@ -74,7 +82,9 @@ pub(super) async fn make(
     };
     if !generated {
         let name = text(&given, "/metadata/name").to_owned();
-        let entry = attempt(cluster, request, given, origin, dry_run).await?;
+        let entry = attempt(cluster, request, given, origin, dry_run)
+            .await
+            .map_err(|status| status.warned(&warnings))?;
         return entry.map(made).ok_or_else(|| already_exists(request, &name));
     }
     for _ in 0..ROLLS {
@@ -198,12 +208,5 @@ pub(super) async fn make_applied(
     let force = request.query.flag("force");
     let mut object = apply::apply(&request.resource, None, applied, &request.writer(cluster), force)?;
     intake::check_namespace(request, &mut object)?;
-    make(
-        cluster,
-        request,
-        Given { object, notes },
-        Origin::Applied,
-        dry_run,
-    )
-    .await
+    make(cluster, request, Given { object, notes }, Origin::Applied, dry_run).await
 }

@@ -205,7 +205,13 @@ pub(super) fn normalise(request: &Request, object: &mut Value, notes: &Notes) ->
     let duplicates = duplicate_owners(object);
     let mut problems = notes.repeated.clone();
     problems.extend(unknown.into_iter().map(|path| format!("unknown field \"{path}\"")));
-    problems.extend(notes.scan.duplicates.iter().map(|path| format!("duplicate field \"{path}\"")));
+    problems.extend(
+        notes
+            .scan
+            .duplicates
+            .iter()
+            .map(|path| format!("duplicate field \"{path}\"")),
+    );
     if strictness == Strictness::Ignore {
         problems.clear();
     }

@@ -70,6 +70,7 @@ pub(super) fn held(service: &Value) -> Grant {
         ports(service)
             .iter()
             .filter_map(|port| port["nodePort"].as_i64())
+            .chain(service["spec"]["healthCheckNodePort"].as_i64())
             .filter(|port| *port > 0),
     );
     Grant { sets }
@@ -77,7 +78,8 @@ pub(super) fn held(service: &Value) -> Grant {
 
 /// Before an update is brought into form: an update that leaves out what the server handed out keeps it.
 pub(super) fn keep(resource: &Resource, live: &Value, object: &mut Value) {
-    if !resource.is("", "services") {
+    // What is no object is refused when it is decoded.
+    if !resource.is("", "services") || !(object["spec"].is_object() || object["spec"].is_null()) {
         return;
     }
     let_go(live, object);
@@ -91,7 +93,12 @@ pub(super) fn keep(resource: &Resource, live: &Value, object: &mut Value) {
             spec["clusterIPs"] = live["spec"]["clusterIPs"].clone();
         }
     }
-    for field in ["ipFamilies", "ipFamilyPolicy"] {
+    let asked =
+        kind(live) == kind(object) && live["spec"]["externalTrafficPolicy"] == object["spec"]["externalTrafficPolicy"];
+    let kept = ["ipFamilies", "ipFamilyPolicy", "healthCheckNodePort"];
+    let kept = kept.get(..if asked { 3 } else { 2 }).unwrap_or_default();
+    let spec = &mut object["spec"];
+    for field in kept.iter().copied() {
         if spec.get(field).is_none_or(Value::is_null)
             && let Some(value) = live["spec"].get(field)
         {
@@ -136,7 +143,11 @@ fn let_go(live: &Value, object: &mut Value) {
         gone.extend(["externalTrafficPolicy"]);
     }
     if new != "LoadBalancer" {
-        gone.extend(["allocateLoadBalancerNodePorts", "healthCheckNodePort", "loadBalancerClass"]);
+        gone.extend([
+            "allocateLoadBalancerNodePorts",
+            "healthCheckNodePort",
+            "loadBalancerClass",
+        ]);
     }
     let unchanged: Vec<&str> = gone
         .into_iter()
@@ -145,7 +156,8 @@ fn let_go(live: &Value, object: &mut Value) {
     if let Some(spec) = object["spec"].as_object_mut() {
         spec.retain(|field, _| !unchanged.contains(&field.as_str()));
     }
-    let given = |service: &Value| -> Vec<Value> { ports(service).iter().map(|port| port["nodePort"].clone()).collect() };
+    let given =
+        |service: &Value| -> Vec<Value> { ports(service).iter().map(|port| port["nodePort"].clone()).collect() };
     if opens_ports(&old) && !opens_ports(&new) && given(live) == given(object) {
         let ports = object.pointer_mut("/spec/ports").and_then(Value::as_array_mut);
         for port in ports.into_iter().flatten().filter_map(Value::as_object_mut) {
@@ -192,6 +204,7 @@ pub(super) fn allocate(
         causes.extend(address(cluster, sets, &mine, &mut grant, object));
     }
     causes.extend(node_ports(cluster, sets, &mine, &mut grant, object));
+    health_port(cluster, sets, &mut grant, object);
     if causes.is_empty() {
         return Ok(Ok(grant));
     }
@@ -330,6 +343,20 @@ fn node_ports(cluster: &Cluster, sets: &mut Sets, mine: &Grant, grant: &mut Gran
         chosen.push((port["nodePort"].as_i64().unwrap_or_default(), protocol(port).to_owned()));
     }
     causes
+}
+
+/// Balancers that keep clients' addresses ask each node whether it has an endpoint, on a port of its own.
+fn health_port(cluster: &Cluster, sets: &mut Sets, grant: &mut Grant, object: &mut Value) {
+    let asked = kind(object) == "LoadBalancer" && object["spec"]["externalTrafficPolicy"] == "Local";
+    let given = object["spec"]["healthCheckNodePort"].as_i64().unwrap_or_default();
+    if asked
+        && given == 0
+        && let Some(free) = free_port(cluster, sets)
+    {
+        sets.ports.insert(free);
+        grant.sets.ports.insert(free);
+        object["spec"]["healthCheckNodePort"] = free.into();
+    }
 }
 
 fn free(cluster: &Cluster, sets: &Sets) -> Option<u32> {

@@ -65,7 +65,8 @@ async fn update(cluster: &Arc<Cluster>, request: &Request, patching: bool) -> Re
         if request.resource.custom.is_none() && request.subresource.is_empty() {
             warnings.extend(validation::advice(&request.resource, &object, Some(&live)));
         }
-        if let Some(answer) = store(cluster, request, (&live, &entry), object, dry_run, &change).await? {
+        let stored = store(cluster, request, (&live, &entry), object, dry_run, &change).await;
+        if let Some(answer) = stored.map_err(|status| status.warned(&warnings))? {
             return Ok(Answer { warnings, ..answer });
         }
         if versioned {

@@ -23,7 +23,10 @@ pub(super) fn unchanged(object: &Value, old: Option<&Value>, errors: &mut Errors
     let Some(old) = old else { return };
     let count = |pod: &Value, list: &str| pod["spec"][list].as_array().map_or(0, Vec::len);
     let lists = ["containers", "initContainers"];
-    let mut resized = lists.iter().filter(|list| count(old, list) != count(object, list)).peekable();
+    let mut resized = lists
+        .iter()
+        .filter(|list| count(old, list) != count(object, list))
+        .peekable();
     if resized.peek().is_some() {
         for list in resized {
             let why = "pod updates may not add or remove containers";
@@ -151,7 +154,8 @@ pub(super) fn spec(spec: &Place<'_>, errors: &mut Errors) {
     }
     security::shared_kernel(spec, errors);
     scheduling::spreads(spec, errors);
-    if spec.text("serviceAccountName").is_empty() {
+    // Templates may leave the account to what the pods will get.
+    if spec.text("serviceAccountName").is_empty() && spec.path == "spec" {
         volume::tokens_forbidden(&spec.at("volumes"), errors);
     }
 }
