@@ -38,7 +38,7 @@ async fn apply(site: &Site) -> Vec<(Value, Value)> {
             object::set_namespace(&mut placed, "drift");
         }
         let outcome = site.cluster.apply(&placed).await;
-        outcome.unwrap_or_else(|error| panic!("{}: {error}", key.display()));
+        assert!(outcome.is_ok(), "{}: {outcome:?}", key.display());
         applied.push((object, placed));
     }
     let mut both = Vec::new();

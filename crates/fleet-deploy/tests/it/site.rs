@@ -44,6 +44,7 @@ impl Site {
     }
 
     /// None, loudly, where the programs are missing; a failure in continuous integration.
+    #[expect(clippy::print_stdout, reason = "a test that is left out says so")]
     pub(crate) async fn real() -> Option<Self> {
         let Some(programs) = variable("KUBE_BIN_DIR") else {
             println!("left out: KUBE_BIN_DIR names no folder with a real control plane; `cargo xtask test` builds one");
