@@ -14,11 +14,14 @@ use crate::quote;
 /// Nested blocks and parentheses a template may have; Go has no limit, real charts stay under 30.
 const MAX_NESTING: usize = 400;
 
+/// Finds the number of a function, and its name to keep.
+pub(crate) type Find<'r> = dyn Fn(&str) -> Option<(usize, Arc<str>)> + 'r;
+
 /// What a parse needs to know.
 pub(crate) struct Rules<'r> {
     pub(crate) delims: &'r Delims,
     /// The number of a function, and its name to keep.
-    pub(crate) function: &'r dyn Fn(&str) -> Option<(usize, Arc<str>)>,
+    pub(crate) function: &'r Find<'r>,
 }
 
 /// Parses `text`; the last tree is that of the text itself, under `name`.

@@ -82,13 +82,13 @@ pub(super) fn authority(args: &[Value], key: &PrivateKey) -> Result<Value, Failu
     let mut params = template(string(args, 0), &Value::Nil, &Value::Nil, int(args, 1))?;
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.key_usages.push(KeyUsagePurpose::KeyCertSign);
-    signed_by_itself(params, key)
+    signed_by_itself(&params, key)
 }
 
 /// A certificate that signs itself but nothing else.
 pub(super) fn self_signed(args: &[Value], key: &PrivateKey) -> Result<Value, Failure> {
     let params = template(string(args, 0), any(args, 1), any(args, 2), int(args, 3))?;
-    signed_by_itself(params, key)
+    signed_by_itself(&params, key)
 }
 
 /// A certificate that an authority signs.
@@ -112,7 +112,7 @@ pub(super) fn signed(args: &[Value], key: &PrivateKey) -> Result<Value, Failure>
         return Err("error creating certificate: x509: provided PrivateKey doesn't match parent's PublicKey".into());
     }
     let issuer = Issuer::from_ca_cert_der(&cert.as_slice().into(), signer).map_err(|_| malformed())?;
-    let cert = params.signed_by(&pair(key)?, &issuer).map_err(unmade)?;
+    let cert = params.signed_by(&pair(key)?, &issuer).map_err(|error| unmade(&error))?;
     Ok(object(pem::write(LABEL, cert.der()), key.to_pem()))
 }
 
@@ -128,8 +128,8 @@ fn object(cert: String, key: String) -> Value {
     }))
 }
 
-fn signed_by_itself(params: CertificateParams, key: &PrivateKey) -> Result<Value, Failure> {
-    let cert = params.self_signed(&pair(key)?).map_err(unmade)?;
+fn signed_by_itself(params: &CertificateParams, key: &PrivateKey) -> Result<Value, Failure> {
+    let cert = params.self_signed(&pair(key)?).map_err(|error| unmade(&error))?;
     Ok(object(pem::write(LABEL, cert.der()), key.to_pem()))
 }
 
@@ -138,7 +138,7 @@ fn pair(key: &PrivateKey) -> Result<KeyPair, Failure> {
     key.pair().ok_or_else(|| unable.into())
 }
 
-fn unmade(error: rcgen::Error) -> Failure {
+fn unmade(error: &rcgen::Error) -> Failure {
     Failure::new(format!("error creating certificate: {error}"))
 }
 
