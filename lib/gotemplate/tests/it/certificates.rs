@@ -16,7 +16,7 @@ fn parts(text: &str) -> Vec<Vec<u8>> {
     let printed = render(text);
     let blocks = printed.split_inclusive("-----END CERTIFICATE-----\n");
     blocks
-        .map(|pem| parse_x509_pem(pem.as_bytes()).unwrap().1.contents)
+        .map(|pem| parse_x509_pem(pem.as_bytes()).expect("a certificate").1.contents)
         .collect()
 }
 
