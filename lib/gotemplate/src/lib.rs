@@ -18,6 +18,7 @@ mod template;
 pub mod budget;
 mod eval;
 pub mod machine;
+mod turn;
 
 mod builtin;
 mod compare;

@@ -9,6 +9,7 @@ mod decimal;
 mod default;
 mod dict;
 mod encode;
+mod layout;
 mod list;
 mod math;
 mod number;
