@@ -24,7 +24,7 @@ pub fn check(data: &[u8]) {
         }
         _ => {
             if let Ok(text) = std::str::from_utf8(data) {
-                loose(section::files(text));
+                loose(&section::files(text));
             }
         }
     }
@@ -44,7 +44,7 @@ fn packed(bytes: &[u8]) {
     }
 }
 
-fn loose(files: BTreeMap<String, Vec<u8>>) {
+fn loose(files: &BTreeMap<String, Vec<u8>>) {
     let in_folder = files.iter().map(|(name, data)| (format!("c/{name}"), data.clone()));
     let bytes = archive::pack(&in_folder.collect());
     let Ok(chart) = Chart::from_files(files.clone()) else {

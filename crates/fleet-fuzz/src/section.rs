@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 const MARK: &str = "=== ";
 
-/// The texts by name; what stands before the first mark has the empty name. A name given twice keeps the last text.
+/// The texts by name; what stands before the first mark belongs to none. A name given twice keeps the last text.
 pub(crate) fn files(text: &str) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     let (mut name, mut content) = (String::new(), String::new());
@@ -20,6 +20,7 @@ pub(crate) fn files(text: &str) -> BTreeMap<String, Vec<u8>> {
         }
     }
     files.insert(name, content.into_bytes());
+    files.remove("");
     files
 }
 
