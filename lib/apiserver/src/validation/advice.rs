@@ -21,13 +21,7 @@ pub(crate) fn advice(resource: &Resource, object: &Value, old: Option<&Value>) -
             pod(&place.at("spec"), &mut texts);
             annotations(&place, &mut texts);
         }
-        ("networking.k8s.io", "Ingress") => {
-            if place.at("metadata").at("annotations").has(INGRESS_CLASS) && old.is_none() {
-                texts.push(format!(
-                    "annotation {INGRESS_CLASS:?} is deprecated, please use 'spec.ingressClassName' instead"
-                ));
-            }
-        }
+        ("networking.k8s.io", "Ingress") if old.is_none() => ingress(&place, &mut texts),
         ("", "Service") => service(&place, &mut texts),
         ("", "Secret") => certificate(object, &mut texts),
         ("storage.k8s.io", "CSIDriver") => driver(&place.at("spec"), &mut texts),
@@ -53,7 +47,15 @@ pub(crate) fn advice(resource: &Resource, object: &Value, old: Option<&Value>) -
     texts
 }
 
-const INGRESS_CLASS: &str = "kubernetes.io/ingress.class";
+/// The class of an Ingress was an annotation once.
+fn ingress(object: &Place<'_>, texts: &mut Vec<String>) {
+    const CLASS: &str = "kubernetes.io/ingress.class";
+    if object.under("metadata", "annotations").has(CLASS) {
+        texts.push(format!(
+            "annotation {CLASS:?} is deprecated, please use 'spec.ingressClassName' instead"
+        ));
+    }
+}
 
 /// Names with dots are no host names.
 fn dotted(object: &Place<'_>, used: &str, texts: &mut Vec<String>) {

@@ -38,6 +38,12 @@ pub(super) fn check(object: &Place<'_>, errors: &mut Errors) {
         let why = "must specify at least one Object or External metric to support scaling to zero replicas";
         errors.push(spec.at("metrics").forbidden(why));
     }
+    // The older version says the same in fewer words.
+    let utilization = Place::new(
+        &spec.value["targetCPUUtilizationPercentage"],
+        "spec.metrics[0].resource.target.averageUtilization",
+    );
+    utilization.within(1..=i64::MAX, "must be greater than 0", errors);
     // The object to scale is one of a group; what metrics describe need not be.
     let version = spec.under("scaleTargetRef", "apiVersion");
     if version
@@ -106,7 +112,9 @@ fn source(field: &str, source: &Place<'_>, errors: &mut Errors) {
         "resource" | "containerResource" => {
             source.at("name").want("must specify a resource name", errors);
             if field == "containerResource" {
-                super::pod::resources::named(source.text("name"), &source.at("name"), errors);
+                if !source.text("name").is_empty() {
+                    super::pod::resources::named(source.text("name"), &source.at("name"), errors);
+                }
                 let container = source.at("container");
                 container.want("must specify a container", errors);
                 container.perhaps(name::dns_label, errors);

@@ -135,7 +135,7 @@ fn indexes(spec: &Place<'_>, errors: &mut Errors) {
             errors.push(failed.invalid("must be less than or equal to completions"));
         }
     }
-    if spec.has("successPolicy") && !indexed {
+    if spec.has("successPolicy") && spec.text("completionMode") != "Indexed" {
         errors.push(spec.at("successPolicy").invalid("requires indexed completion mode"));
     }
 }

@@ -88,10 +88,9 @@ fn faults(group: &str, version: &str, kind: &str, object: &Value, old: Option<&V
 
 fn name_rule(group: &str, kind: &str) -> Name {
     match (group, kind) {
-        ("rbac.authorization.k8s.io", _)
-        | ("" | "events.k8s.io", "Event")
-        | ("policy", "PodDisruptionBudget")
-        | ("certificates.k8s.io", _) => Name::Segment,
+        ("rbac.authorization.k8s.io" | "certificates.k8s.io", _)
+        | ("", "Event")
+        | ("policy", "PodDisruptionBudget") => Name::Segment,
         ("", "Namespace" | "Service") => Name::Label,
         _ => Name::Subdomain,
     }

@@ -235,7 +235,7 @@ pub(super) fn node_driver(driver: &Place<'_>, errors: &mut Errors) {
 pub(super) fn attachment(spec: &Place<'_>, errors: &mut Errors) {
     let source = spec.at("source");
     let name = source.at("persistentVolumeName");
-    if name.value.is_null() == !source.has("inlineVolumeSpec") {
+    if name.value.is_null() != source.has("inlineVolumeSpec") {
         let why = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
         errors.push(source.required(why));
     }

@@ -18,7 +18,6 @@ fn told(group: &str, kind: &str, object: Value, old: Option<Value>) -> Vec<Strin
         .collect()
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "fixtures read better by value")]
 fn fields(group: &str, kind: &str, object: Value) -> Vec<String> {
     let mut found: Vec<String> = faults(group, "v1", kind, &defaulted(group, kind, object), None)
         .iter()

@@ -14,11 +14,8 @@ pub(super) fn check(kind: &str, object: &Value, old: Option<&Value>, errors: &mu
     let count = |field: &str, errors: &mut Errors| Place::new(&spec[field], format!("spec.{field}")).natural(errors);
     match kind {
         "Deployment" => {
-            for field in ["replicas", "minReadySeconds"] {
+            for field in ["replicas", "minReadySeconds", "revisionHistoryLimit"] {
                 count(field, errors);
-            }
-            if kind == "DaemonSet" {
-                count("revisionHistoryLimit", errors);
             }
             strategy(&spec["strategy"], "spec.strategy", errors);
             deadline(&Place::new(spec, "spec"), errors);

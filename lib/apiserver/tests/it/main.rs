@@ -11,6 +11,7 @@ mod apply;
 mod crud;
 mod custom;
 mod delete;
+mod kinds;
 mod list;
 mod metrics;
 mod persistence;
@@ -72,7 +73,7 @@ pub(crate) async fn world() -> World {
     clippy::disallowed_methods,
     reason = "the one place where the suite reads its environment"
 )]
-fn external() -> Option<String> {
+pub(crate) fn external() -> Option<String> {
     std::env::var(KUBECONFIG).ok()
 }
 
