@@ -61,7 +61,7 @@ async fn update(cluster: &Arc<Cluster>, request: &Request, patching: bool) -> Re
             _ => status,
         })?;
         let versioned = check_version(request, &live, &object, entry.modified, patching)?;
-        check_uid(request, &live, &object)?;
+        check_uid(request, &live, &object, &change)?;
         if request.resource.custom.is_none() && request.subresource.is_empty() {
             warnings.extend(validation::advice(&request.resource, &object, Some(&live)));
         }
@@ -107,11 +107,7 @@ async fn absent(cluster: &Arc<Cluster>, request: &Request, change: Change, dry_r
         }) if request.subresource.is_empty() => {
             prepare_applied(request, &mut applied)?;
             if let Some(uid) = metadata_mut(&mut applied).remove("uid") {
-                let message = format!("Invalid value: {uid}: field is immutable");
-                return Err(request.invalid(
-                    &request.name,
-                    vec![Cause::new("FieldValueInvalid", "metadata.uid", message)],
-                ));
+                return Err(other_uid(request, uid.as_str().unwrap_or_default()));
             }
             metadata_mut(&mut applied).remove("resourceVersion");
             create::make_applied(cluster, request, &applied, notes, dry_run).await
@@ -176,10 +172,13 @@ fn check_version(request: &Request, live: &Value, object: &Value, modified: u64,
     Ok(!patching || given != current)
 }
 
-fn check_uid(request: &Request, live: &Value, object: &Value) -> Result<()> {
+fn check_uid(request: &Request, live: &Value, object: &Value, change: &Change) -> Result<()> {
     let (given, actual) = (text(object, "/metadata/uid"), text(live, "/metadata/uid"));
     if given.is_empty() || given == actual {
         return Ok(());
+    }
+    if matches!(change, Change::Apply(_)) {
+        return Err(other_uid(request, given));
     }
     Err(request.conflict(&uid_mismatch(
         &request.resource,
@@ -188,6 +187,13 @@ fn check_uid(request: &Request, live: &Value, object: &Value) -> Result<()> {
         given,
         actual,
     )))
+}
+
+/// An applied object is another one.
+fn other_uid(request: &Request, given: &str) -> Box<Status> {
+    let message = format!("Invalid value: {given:?}: field is immutable");
+    let cause = Cause::new("FieldValueInvalid", "metadata.uid", message);
+    request.invalid(&request.name, vec![cause])
 }
 
 /// Upstream's words for a uid that is not the object's.
