@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use goyaml::Dialect;
+
 use crate::section;
 
 /// The files of a kustomization.
@@ -21,11 +23,15 @@ pub fn check(data: &[u8]) {
         }
         (first, second) => panic!("once {first:?}, once {second:?}"),
     };
-    let text: String = objects
-        .iter()
-        .filter_map(|object| goyaml::to_yaml(object).ok())
-        .map(|object| format!("---\n{object}"))
-        .collect();
+    let mut text = String::new();
+    for object in &objects {
+        // As kustomize writes; characters that its dialect cannot carry end the matter.
+        let Ok(object) = goyaml::to_yaml_with(Dialect::V3, object) else {
+            return;
+        };
+        text.push_str("---\n");
+        text.push_str(&object);
+    }
     let files = BTreeMap::from([
         ("kustomization.yaml".to_owned(), b"resources: [all.yaml]\n".to_vec()),
         ("all.yaml".to_owned(), text.into_bytes()),
