@@ -1,0 +1,163 @@
+//! Nodes → JSON values, by the rules of `sigs.k8s.io/yaml`: keys become text, numbers go through `float64`, aliases and
+//! merge keys are expanded.
+
+mod key;
+mod scalar;
+mod value;
+
+use std::mem;
+
+use serde_json::Value;
+
+use self::value::Decoder;
+use crate::error::Told;
+use crate::parse::Parser;
+use crate::{Dialect, Error};
+
+/// One document of a stream.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Document {
+    /// What it holds.
+    pub value: Value,
+    /// The line its content or its `---` starts on, from 1.
+    pub line: usize,
+}
+
+/// A key that a mapping already had; the later value was taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repeated {
+    /// Where, as Kubernetes writes paths: `spec.containers[0].name`.
+    pub path: String,
+    /// The key as Go prints it in its complaint: a text in quotes, anything else bare.
+    pub key: String,
+    /// The line of the repetition, from 1.
+    pub line: usize,
+}
+
+/// Reads the first document of a text as Kubernetes, Helm and Fleet do; later documents are not looked at. An empty
+/// text is null.
+///
+/// # Errors
+/// Where the text is not YAML or has no JSON form (null keys, infinities), with line and column.
+pub fn parse(text: &str) -> Result<Value, Error> {
+    parse_with(Dialect::V2, text)
+}
+
+/// [`parse`] by the rules of a dialect.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_with(dialect: Dialect, text: &str) -> Result<Value, Error> {
+    let mut parser = Parser::new(dialect, text);
+    Ok(next(dialect, &mut parser, None)?.map_or(Value::Null, |document| document.value))
+}
+
+/// What a server makes of a YAML body: as [`parse`], but integers keep all their digits (`YAMLToJSON` goes through
+/// text, not through floats), and the keys that were given more than once are reported, which strict readers refuse.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_with_repeated(text: &str) -> Result<(Value, Vec<Repeated>), Error> {
+    let mut parser = Parser::new(Dialect::V2, text);
+    let mut found = Vec::new();
+    let document = next(Dialect::V2, &mut parser, Some(&mut found))?;
+    let repeated = found
+        .into_iter()
+        .map(|(path, key, offset)| Repeated {
+            path,
+            key,
+            line: parser.place(offset).0,
+        })
+        .collect();
+    Ok((document.map_or(Value::Null, |document| document.value), repeated))
+}
+
+/// Reads every document of a stream. Documents that hold nothing (empty, comments only, null) are left out.
+///
+/// # Errors
+/// As [`parse`]; one bad document makes the whole stream fail.
+pub fn parse_documents(text: &str) -> Result<Vec<Document>, Error> {
+    parse_documents_with(Dialect::V2, text)
+}
+
+/// [`parse_documents`] by the rules of a dialect.
+///
+/// # Errors
+/// As [`parse_documents`].
+pub fn parse_documents_with(dialect: Dialect, text: &str) -> Result<Vec<Document>, Error> {
+    let mut parser = Parser::new(dialect, text);
+    let mut documents = Vec::new();
+    while let Some(document) = next(dialect, &mut parser, None)? {
+        if !document.value.is_null() {
+            documents.push(document);
+        }
+    }
+    Ok(documents)
+}
+
+fn next(
+    dialect: Dialect,
+    parser: &mut Parser<'_>,
+    repeated: Option<&mut Vec<(String, String, usize)>>,
+) -> Result<Option<Document>, Error> {
+    let Some((tape, line)) = parser.next_document()? else {
+        return Ok(None);
+    };
+    let mut decoder = Decoder::new(dialect, tape, repeated);
+    let decoded = decoder.value(0);
+    let complaints = mem::take(&mut decoder.complaints);
+    let null_key = decoder.null_key.take();
+    let decoded = match (decoded, null_key) {
+        // Found only when what was read becomes JSON.
+        (Ok(_), Some(fault)) => Err(fault),
+        (decoded, _) => decoded,
+    };
+    match decoded {
+        Ok(_) if !complaints.is_empty() => Err(already_defined(parser, &complaints)),
+        Ok(value) => Ok(Some(Document { value, line })),
+        Err(fault) => {
+            let (line, column) = parser.place(fault.offset);
+            Err(Error::told(line, column, fault.message, fault.told))
+        }
+    }
+}
+
+/// All keys that were given twice, as go-yaml v3 lists them.
+fn already_defined(parser: &Parser<'_>, complaints: &[(String, usize, usize)]) -> Error {
+    let lines: Vec<String> = complaints
+        .iter()
+        .map(|(key, first, second)| {
+            let (first, second) = (parser.place(*first).0, parser.place(*second).0);
+            format!("\n  line {second}: mapping key {key} already defined at line {first}")
+        })
+        .collect();
+    let (line, column) = complaints
+        .first()
+        .map_or((1, 1), |(_, _, second)| parser.place(*second));
+    let message = format!("unmarshal errors:{}", lines.concat());
+    Error::told(line, column, message, Told::Yaml(0))
+}
+
+/// A problem and its place.
+struct Fault {
+    offset: usize,
+    message: String,
+    told: Told,
+}
+
+impl Fault {
+    fn new(offset: usize, message: impl Into<String>) -> Self {
+        Self {
+            offset,
+            message: message.into(),
+            told: Told::Yaml(0),
+        }
+    }
+
+    fn bare(offset: usize, message: impl Into<String>) -> Self {
+        Self {
+            told: Told::Bare,
+            ..Self::new(offset, message)
+        }
+    }
+}
