@@ -93,7 +93,7 @@ impl Chart {
     /// # Errors
     /// `Chart.yaml` is missing or invalid, or another file cannot be read.
     pub fn from_files(files: BTreeMap<String, Vec<u8>>) -> Result<Self, Error> {
-        load(shared(files), 0)
+        load(&shared(files), 0)
     }
 
     /// Makes a chart of a packed one (`.tgz`), whose files lie in one folder.
@@ -105,7 +105,7 @@ impl Chart {
         if !files.contains_key("Chart.yaml") {
             return Err(Error::Detect);
         }
-        load(shared(files), 0)
+        load(&shared(files), 0)
     }
 
     /// The chart's name.
@@ -197,7 +197,7 @@ fn shared(files: BTreeMap<String, Vec<u8>>) -> Files {
     files.into_iter().map(|(name, data)| (name, Arc::new(data))).collect()
 }
 
-fn load(files: Files, depth: usize) -> Result<Chart, Error> {
+fn load(files: &Files, depth: usize) -> Result<Chart, Error> {
     if depth > MAX_NESTING {
         return Err(Error::Nest);
     }
@@ -218,7 +218,7 @@ fn load(files: Files, depth: usize) -> Result<Chart, Error> {
         return Err(Error::Version);
     }
     let mut inside: BTreeMap<String, Files> = BTreeMap::new();
-    for (name, data) in &files {
+    for (name, data) in files {
         let file = || File {
             name: name.clone(),
             data: Arc::clone(data),
@@ -269,11 +269,11 @@ fn load(files: Files, depth: usize) -> Result<Chart, Error> {
         if folder.ends_with(".tgz") {
             let bytes = files.get("").map_or(&[][..], |data| data.as_slice());
             let unpacked = archive::unpack(bytes).map_err(|error| wrong(error.into()))?;
-            let child = load(shared(unpacked), depth + 1).map_err(wrong)?;
+            let child = load(&shared(unpacked), depth + 1).map_err(wrong)?;
             chart.dependencies.push(child);
             continue;
         }
-        let child = load(files, depth + 1).map_err(wrong)?;
+        let child = load(&files, depth + 1).map_err(wrong)?;
         chart.dependencies.push(child);
     }
     Ok(chart)
