@@ -101,10 +101,7 @@ pub(super) fn route(registry: &Registry, path: &str) -> Route {
 
 /// Whether a subresource is one that is answered; some are only told of, because nothing runs here.
 fn served(resource: &Resource, subresource: &str) -> bool {
-    let told = matches!(
-        subresource,
-        "attach" | "binding" | "exec" | "log" | "portforward" | "proxy"
-    );
+    let told = matches!(subresource, "attach" | "exec" | "log" | "portforward" | "proxy");
     subresource.is_empty() || (!told && resource.subresources.iter().any(|sub| sub.name == subresource))
 }
 

@@ -167,6 +167,7 @@ impl Shell {
                 }
                 verb::watch(cluster, &request)?
             }
+            "create" if request.subresource == "binding" => verb::bind(cluster, &request).await?,
             "create" if request.subresource == "eviction" => verb::evict(cluster, &request).await?,
             "create" => verb::create(cluster, &request).await?,
             "update" => verb::replace(cluster, &request).await?,

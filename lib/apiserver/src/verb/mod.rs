@@ -4,6 +4,7 @@
 //! Mirrors upstream's generic registry store with its REST strategies.
 
 mod access;
+mod bind;
 mod bootstrap;
 mod create;
 
@@ -32,6 +33,7 @@ use crate::registry::Resource;
 use crate::status::{Result, Status};
 use crate::store::Entry;
 
+pub(crate) use bind::bind;
 pub(crate) use create::create;
 pub(crate) use delete::{delete, delete_collection, evict, remove};
 

@@ -15,6 +15,7 @@ mod kinds;
 mod list;
 mod metrics;
 mod persistence;
+mod pods;
 mod runtime;
 mod watch;
 
