@@ -142,6 +142,7 @@ fn merge(into: &mut Fields, from: Fields) {
 }
 
 #[cfg(test)]
+#[expect(clippy::needless_pass_by_value, reason = "fixtures read better by value")]
 mod tests {
     use super::*;
 
