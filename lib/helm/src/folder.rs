@@ -4,7 +4,8 @@
 //! into itself; what `.helmignore` names is left out; sizes are limited.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, FileType};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::chart::{self, Chart};
@@ -90,7 +91,7 @@ pub fn read(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, Error> {
 struct Reader {
     rules: Rules,
     files: BTreeMap<String, Vec<u8>>,
-    /// The real directories on the way here: a link back to one of them would never end.
+    /// The directories on the way here: a link back to one of them would never end.
     open: Vec<PathBuf>,
 }
 
@@ -101,11 +102,7 @@ impl Reader {
             path: directory.to_owned(),
             source,
         };
-        let real = fs::canonicalize(directory).map_err(wrong)?;
-        if self.open.contains(&real) {
-            return Ok(());
-        }
-        self.open.push(real);
+        self.open.push(directory.to_owned());
         for entry in fs::read_dir(directory).map_err(wrong)? {
             let entry = entry.map_err(wrong)?;
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -114,41 +111,71 @@ impl Reader {
             } else {
                 format!("{inside}/{name}")
             };
-            self.entry(&entry.path(), name)?;
+            self.entry(&entry.path(), entry.file_type().map_err(wrong)?, name)?;
         }
         self.open.pop();
         Ok(())
     }
 
-    fn entry(&mut self, path: &Path, name: String) -> Result<(), Error> {
+    /// Takes what lies at `path`. A listing tells what it is, so that only links have to be asked about.
+    fn entry(&mut self, path: &Path, listed: FileType, name: String) -> Result<(), Error> {
         let wrong = |source| Error::Read {
             action: "read",
             path: path.to_owned(),
             source,
         };
-        let about = fs::metadata(path).map_err(wrong)?;
-        if self.rules.ignores(&name, about.is_dir()) {
+        let kind = if listed.is_symlink() {
+            fs::metadata(path).map_err(wrong)?.file_type()
+        } else {
+            listed
+        };
+        if self.rules.ignores(&name, kind.is_dir()) {
             return Ok(());
         }
-        if about.is_dir() {
+        if kind.is_dir() {
+            if listed.is_symlink() && self.leads_back(path).map_err(wrong)? {
+                return Ok(());
+            }
             return self.directory(path, &name);
         }
-        if !about.is_file() {
+        if !kind.is_file() {
             return Err(Error::Irregular(name));
-        }
-        if about.len() > MAX_FILE {
-            return Err(Error::FileSize(base(&name).to_owned()));
         }
         if self.files.len() >= MAX_FILES {
             return Err(Error::Count);
         }
-        let mut data = fs::read(path).map_err(wrong)?;
+        let mut data = contents(path)
+            .map_err(wrong)?
+            .ok_or_else(|| Error::FileSize(base(&name).to_owned()))?;
         if let Some(text) = data.strip_prefix(b"\xef\xbb\xbf") {
             data = text.to_vec();
         }
         self.files.insert(name, data);
         Ok(())
     }
+
+    /// Whether a link leads to a directory that is being read.
+    fn leads_back(&self, link: &Path) -> std::io::Result<bool> {
+        let real = fs::canonicalize(link)?;
+        for open in &self.open {
+            if fs::canonicalize(open)? == real {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// The bytes of a file; none if it is too large.
+fn contents(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
+    let file = fs::File::open(path)?;
+    let size = file.metadata()?.len();
+    let Some(size) = usize::try_from(size).ok().filter(|_| size <= MAX_FILE) else {
+        return Ok(None);
+    };
+    let mut data = Vec::with_capacity(size + 1);
+    file.take(MAX_FILE + 1).read_to_end(&mut data)?;
+    Ok((data.len() as u64 <= MAX_FILE).then_some(data))
 }
 
 fn base(name: &str) -> &str {

@@ -11,24 +11,9 @@ use crate::toml;
 /// Levels of one template inside itself.
 const MAX_INCLUDE: usize = 1_000;
 
-/// Sprig's and Helm's functions.
-pub(crate) fn functions(lookup: Option<&dyn Lookup>) -> Functions<'_> {
-    let asking = Arc::new(move |_: &mut Machine<'_>, args: &[Value]| {
-        let text = |index: usize| args.get(index).and_then(Value::as_str).unwrap_or("");
-        let Some(lookup) = lookup else {
-            return Ok(Map::new().into());
-        };
-        let found = lookup
-            .lookup(text(0), text(1), text(2), text(3))
-            .map_err(Failure::new)?;
-        Ok(if found.is_null() {
-            Map::new().into()
-        } else {
-            from_json(&found)
-        })
-    });
-    let functions: Functions<'_> = sprig::text();
-    functions
+/// Sprig's and Helm's functions; `lookup` finds nothing.
+pub(crate) fn functions() -> Functions<'static> {
+    sprig::text()
         .with("include", "sa", include)
         .with("tpl", "sa", tpl)
         .with("required", "sa", |_, args| match args.get(1) {
@@ -57,7 +42,23 @@ pub(crate) fn functions(lookup: Option<&dyn Lookup>) -> Functions<'_> {
         })
         .with("mustToToml", "a", |_, args| Ok(toml_text(args)?.into()))
         .with("fromToml", "s", |_, args| Ok(object(toml::parse(string(args)), "")))
-        .with_closure("lookup", "ssss", asking)
+        .with("lookup", "ssss", |_, _| Ok(Map::new().into()))
+}
+
+/// The `lookup` that asks.
+pub(crate) fn asking(lookup: &dyn Lookup) -> Functions<'_> {
+    let ask = Arc::new(move |_: &mut Machine<'_>, args: &[Value]| {
+        let text = |index: usize| args.get(index).and_then(Value::as_str).unwrap_or("");
+        let found = lookup
+            .lookup(text(0), text(1), text(2), text(3))
+            .map_err(Failure::new)?;
+        Ok(if found.is_null() {
+            Map::new().into()
+        } else {
+            from_json(&found)
+        })
+    });
+    Functions::new().with_closure("lookup", "ssss", ask)
 }
 
 fn string(args: &[Value]) -> &str {

@@ -3,8 +3,10 @@
 //! Upstream concept: Helm's render engine: every template of the chart and of the charts inside it is parsed into one
 //! set, deep paths first; each file is executed with the values of its own chart; partials print nothing.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::OnceLock;
 
 use gotemplate::value::MapType;
 use gotemplate::{Engine, Machine, Map, MissingKey, Value, json};
@@ -153,11 +155,8 @@ pub(crate) fn run(
         });
     }
 
-    let engine = Engine::new()
-        .missing_key(MissingKey::Zero)
-        .functions(function::functions(lookup))
-        .methods(method::VALUES, method::values());
-    let printed = engine.run(|machine| {
+    let asking = lookup.map(|lookup| engine().clone().functions(function::asking(lookup)));
+    let printed = asking.as_ref().unwrap_or(engine()).run(|machine| {
         machine.name_set(SET);
         Ok(Job {
             chart: &chart,
@@ -186,6 +185,17 @@ pub(crate) fn run(
         manifests: manifests.map(|(path, text)| Manifest { path, text }).collect(),
         notes,
         chart,
+    })
+}
+
+/// The engine that asks no cluster, made once: it knows some three hundred functions.
+fn engine() -> &'static Engine<'static> {
+    static ENGINE: OnceLock<Engine<'static>> = OnceLock::new();
+    ENGINE.get_or_init(|| {
+        Engine::new()
+            .missing_key(MissingKey::Zero)
+            .functions(function::functions())
+            .methods(method::VALUES, method::values())
     })
 }
 
@@ -229,7 +239,9 @@ impl Job<'_> {
             depth(right).cmp(&depth(left)).then_with(|| right.path.cmp(&left.path))
         });
         for page in &pages {
-            let text = String::from_utf8_lossy(page.text);
+            // The plain check is much faster than the one that mends.
+            let text =
+                std::str::from_utf8(page.text).map_or_else(|_| String::from_utf8_lossy(page.text), Cow::Borrowed);
             machine
                 .parse(&page.path, &text)
                 .map_err(|source| failed(source, &page.path))?;
