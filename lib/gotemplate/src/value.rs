@@ -58,7 +58,7 @@ pub enum Width {
     Weekday,
 }
 
-const MONTHS: [&str; 12] = [
+pub(crate) const MONTHS: [&str; 12] = [
     "January",
     "February",
     "March",

@@ -9,6 +9,7 @@ use anyhow::{Context as _, Result, bail};
 
 use super::Wanted;
 use super::compare::difference;
+use super::report;
 use super::run::{self, Outcome};
 use crate::run::target;
 use crate::tools;
@@ -138,7 +139,7 @@ pub(crate) fn compare(wanted: &Wanted) -> Result<()> {
     let table = table(&rows);
     print!("{told}\n{table}");
     if let Some(path) = &wanted.markdown {
-        replace(path, &table)?;
+        report::replace(path, &table, (BEGIN, END))?;
     }
     Ok(())
 }
@@ -221,14 +222,4 @@ fn table(rows: &[Row]) -> String {
     text.push_str(&total.line());
     text.push('\n');
     text
-}
-
-/// Puts the table between the two marks of a document.
-fn replace(path: &Path, table: &str) -> Result<()> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
-    let missing = || format!("{} has no lines {BEGIN} and {END}", path.display());
-    let (before, rest) = text.split_once(BEGIN).with_context(missing)?;
-    let (_, after) = rest.split_once(END).with_context(missing)?;
-    let text = format!("{before}{BEGIN}\n{table}{END}{after}");
-    std::fs::write(path, text).with_context(|| format!("write {}", path.display()))
 }

@@ -90,7 +90,7 @@ pub(crate) fn write(wanted: &Wanted, rows: &[Row], judged: &[Judged]) -> Result<
         std::fs::write(path, text + "\n").with_context(|| format!("write {}", path.display()))?;
     }
     if let Some(path) = &wanted.markdown {
-        replace(path, &table)?;
+        replace(path, &table, (BEGIN, END))?;
     }
     Ok(())
 }
@@ -189,11 +189,11 @@ fn as_json(rows: &[Row], judged: &[Judged]) -> Value {
 }
 
 /// Puts the table between the two marks of a document.
-fn replace(path: &Path, table: &str) -> Result<()> {
+pub(super) fn replace(path: &Path, table: &str, (begin, end): (&str, &str)) -> Result<()> {
     let text = std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
-    let missing = || format!("{} has no lines {BEGIN} and {END}", path.display());
-    let (before, rest) = text.split_once(BEGIN).with_context(missing)?;
-    let (_, after) = rest.split_once(END).with_context(missing)?;
-    let text = format!("{before}{BEGIN}\n{table}{END}{after}");
+    let missing = || format!("{} has no lines {begin} and {end}", path.display());
+    let (before, rest) = text.split_once(begin).with_context(missing)?;
+    let (_, after) = rest.split_once(end).with_context(missing)?;
+    let text = format!("{before}{begin}\n{table}{end}{after}");
     std::fs::write(path, text).with_context(|| format!("write {}", path.display()))
 }

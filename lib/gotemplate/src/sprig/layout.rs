@@ -3,20 +3,7 @@
 use jiff::Zoned;
 use jiff::tz::TimeZone;
 
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
+use crate::value::MONTHS;
 
 const DAYS: [&str; 7] = [
     "Monday",
