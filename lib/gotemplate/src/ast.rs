@@ -1,132 +1,186 @@
 //! The parsed template: nodes with byte positions, and each node's text as error messages show it.
 //!
-//! Upstream concept: `text/template/parse.Node` and its `String` methods.
+//! Upstream concept: `text/template/parse.Node` and its `String` methods. All nodes of one text stand in a few lists
+//! and name each other by their place in them: a text is parsed with few allocations, freed at once, executed without
+//! counting references, and can be shared between threads.
 
 use std::fmt;
-use std::rc::Rc;
+use std::ops::Range;
 use std::sync::Arc;
 
-use crate::value::Value;
+use crate::lex::Delims;
+use crate::value::{Text, Value};
 
-/// One parsed text: what is between one pair of `define` and `end`, or a whole file.
+/// A template text that was parsed once. It knows the functions of the engine that parsed it, but not under which name
+/// it will be executed; it can be kept, shared and added to many machines.
 #[derive(Debug)]
-pub(crate) struct Tree {
-    /// The name under which the template is executed.
-    pub(crate) name: Rc<str>,
-    /// The file's text and name, for positions.
-    pub(crate) source: Rc<Source>,
-    pub(crate) body: Vec<Node>,
-}
-
-#[derive(Debug)]
-pub(crate) struct Source {
-    pub(crate) name: String,
+pub struct Parsed {
     pub(crate) text: String,
+    pub(crate) delims: Delims,
+    /// Names of the functions that calls name by their number.
+    pub(crate) functions: Arc<[Arc<str>]>,
+    /// What stands between `define` and `end`, in the order in which they end.
+    pub(crate) definitions: Vec<Definition>,
+    /// The text itself.
+    pub(crate) body: Nodes,
+    /// Whether executing it prints nothing but white space: such a text never replaces another one.
+    pub(crate) blank: bool,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) branches: Vec<Branch>,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) pipes: Vec<Pipe>,
+    pub(crate) commands: Vec<Command>,
+    pub(crate) exprs: Vec<Expr>,
+    pub(crate) strings: Vec<Text>,
+    pub(crate) numbers: Vec<Number>,
+    /// Names of variables; the first is `$`.
+    pub(crate) variables: Vec<Text>,
+    /// Variables that pipelines declare, one pipeline's side by side.
+    pub(crate) declared: Vec<Variable>,
 }
 
-impl Source {
-    /// The text between two byte positions.
-    pub(crate) fn part(&self, from: usize, to: usize) -> &str {
-        self.text.get(from..to).unwrap_or_default()
-    }
-
-    /// The line of a byte position, from 1.
-    pub(crate) fn line(&self, pos: usize) -> usize {
-        let before = self.text.as_bytes().get(..pos).unwrap_or(self.text.as_bytes());
-        1 + memchr::memchr_iter(b'\n', before).count()
-    }
-
-    /// `NAME:LINE:COLUMN` of a byte position; lines from 1, columns in bytes from 0.
-    pub(crate) fn location(&self, pos: usize) -> String {
-        let before = self.text.get(..pos).unwrap_or(&self.text);
-        let column = before.len() - before.rfind('\n').map_or(0, |at| at + 1);
-        format!("{}:{}:{column}", self.name, 1 + before.matches('\n').count())
-    }
-}
-
-impl Tree {
-    /// Whether executing it prints nothing but white space: such a definition never replaces another one.
-    pub(crate) fn is_blank(&self) -> bool {
-        self.body
-            .iter()
-            .all(|node| matches!(node, Node::Text(from, to) if self.source.part(*from, *to).trim().is_empty()))
-    }
-}
-
+/// The template between one pair of `define` and `end`.
 #[derive(Debug)]
+pub(crate) struct Definition {
+    pub(crate) name: Text,
+    pub(crate) body: Nodes,
+    /// As for the whole text.
+    pub(crate) blank: bool,
+}
+
+/// A piece of the text between two byte positions.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Part {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+}
+
+/// Places in a list, side by side.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Places {
+    from: u32,
+    to: u32,
+}
+
+/// Places of nodes.
+pub(crate) type Nodes = Places;
+
+/// The number of a variable's name.
+pub(crate) type Variable = u32;
+
+/// The place of a node of that kind in its list.
+pub(crate) type Place = u32;
+
+/// No text is longer; so no list is either.
+pub(crate) const MAX_TEXT: usize = u32::MAX as usize / 2;
+
+/// A position or place as it is kept; [`MAX_TEXT`] keeps it in range.
+pub(crate) fn place(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
+
+impl Places {
+    pub(crate) fn new(from: usize, to: usize) -> Self {
+        Self {
+            from: place(from),
+            to: place(to),
+        }
+    }
+
+    pub(crate) fn range(self) -> Range<usize> {
+        self.from as usize..self.to as usize
+    }
+
+    pub(crate) fn len(self) -> usize {
+        (self.to - self.from) as usize
+    }
+
+    /// The first of them.
+    pub(crate) fn first(self) -> Option<Place> {
+        (self.from < self.to).then_some(self.from)
+    }
+
+    /// All but the first.
+    pub(crate) fn rest(self) -> Self {
+        Self {
+            from: (self.from + 1).min(self.to),
+            to: self.to,
+        }
+    }
+
+    pub(crate) fn places(self) -> Range<Place> {
+        self.from..self.to
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Node {
-    /// A piece of the source between two byte positions.
-    Text(usize, usize),
-    Action(Rc<Pipe>),
-    If(Rc<Branch>),
-    With(Rc<Branch>),
-    Range(Rc<Branch>),
-    Template(Rc<Call>),
+    Text(Part),
+    Action(Place),
+    If(Place),
+    With(Place),
+    Range(Place),
+    Template(Place),
     Break,
     Continue,
 }
 
 /// `if`, `with` and `range`.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Branch {
-    pub(crate) word: &'static str,
-    pub(crate) pipe: Rc<Pipe>,
-    pub(crate) body: Vec<Node>,
-    pub(crate) otherwise: Option<Vec<Node>>,
+    pub(crate) pipe: Place,
+    pub(crate) body: Nodes,
+    pub(crate) otherwise: Option<Nodes>,
 }
 
 /// `{{ template "name" pipe }}`
 #[derive(Debug)]
 pub(crate) struct Call {
-    pub(crate) pos: usize,
-    pub(crate) name: String,
-    pub(crate) pipe: Option<Rc<Pipe>>,
+    pub(crate) pos: u32,
+    pub(crate) name: Text,
+    pub(crate) pipe: Option<Place>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Pipe {
-    pub(crate) pos: usize,
-    pub(crate) declared: Vec<Rc<str>>,
+    pub(crate) pos: u32,
+    pub(crate) declared: Places,
     /// `$x = …` rather than `$x := …`.
     pub(crate) assigns: bool,
-    pub(crate) commands: Vec<Rc<Command>>,
+    pub(crate) commands: Places,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Command {
-    pub(crate) pos: usize,
-    pub(crate) args: Vec<Rc<Expr>>,
+    pub(crate) pos: u32,
+    /// Expressions.
+    pub(crate) args: Places,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Expr {
-    pub(crate) pos: usize,
+    pub(crate) pos: u32,
     pub(crate) kind: ExprKind,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum ExprKind {
     Dot,
     Nil,
     Bool(bool),
-    /// The literal, its text, and the float it is where one is expected.
-    Number {
-        value: Number,
-        text: String,
-    },
-    Str {
-        value: Rc<str>,
-        text: String,
-    },
+    /// The literal's number in the list of numbers, and its text.
+    Number(Place, Part),
+    /// The literal's number in the list of strings, and its text.
+    Str(Place, Part),
     /// `.a.b`, as written.
-    Field(Box<str>),
-    /// `$x.a.b`: the variable with its dollar sign, and the fields as written.
-    Variable(Rc<str>, Box<str>),
-    /// The name, and the number in the table of functions.
-    Function(Arc<str>, usize),
-    Pipe(Rc<Pipe>),
+    Field(Part),
+    /// `$x.a.b`: the variable, and the fields as written.
+    Variable(Variable, Part),
+    /// The number in the table of functions, and the name.
+    Function(Place, Part),
+    Pipe(Place),
     /// `(pipe).a.b`, `f.a`; the fields as written.
-    Chain(Rc<Expr>, Box<str>),
+    Chain(Place, Part),
 }
 
 /// A number literal in all the types it can take.
@@ -153,69 +207,166 @@ impl Number {
     }
 }
 
-impl fmt::Display for Expr {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.kind {
-            ExprKind::Dot => f.write_str("."),
-            ExprKind::Nil => f.write_str("nil"),
-            ExprKind::Bool(value) => write!(f, "{value}"),
-            ExprKind::Number { text, .. } | ExprKind::Str { text, .. } => f.write_str(text),
-            ExprKind::Field(path) => f.write_str(path),
-            ExprKind::Variable(name, path) => write!(f, "{name}{path}"),
-            ExprKind::Function(name, _) => f.write_str(name),
-            ExprKind::Pipe(pipe) => write!(f, "{pipe}"),
+/// The node an execution stands at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum At {
+    Nothing,
+    Pipe(Place),
+    Command(Place),
+    Expr(Place),
+    Call(Place),
+}
+
+impl Parsed {
+    /// The text between two byte positions.
+    pub(crate) fn part(&self, part: Part) -> &str {
+        self.text.get(part.from as usize..part.to as usize).unwrap_or_default()
+    }
+
+    pub(crate) fn pipe(&self, at: Place) -> &Pipe {
+        &self.pipes[at as usize]
+    }
+
+    pub(crate) fn expr(&self, at: Place) -> &Expr {
+        &self.exprs[at as usize]
+    }
+
+    /// The variables that a pipeline declares or assigns.
+    pub(crate) fn declared(&self, pipe: &Pipe) -> &[Variable] {
+        &self.declared[pipe.declared.range()]
+    }
+
+    pub(crate) fn variable(&self, variable: Variable) -> &str {
+        &self.variables[variable as usize]
+    }
+
+    /// `NAME:LINE:COLUMN` of a byte position; lines from 1, columns in bytes from 0.
+    pub(crate) fn location(&self, name: &str, pos: u32) -> String {
+        let before = self.text.get(..pos as usize).unwrap_or(&self.text);
+        let column = before.len() - before.rfind('\n').map_or(0, |at| at + 1);
+        format!("{name}:{}:{column}", line(&self.text, pos))
+    }
+
+    /// Whether these nodes print nothing but white space.
+    pub(crate) fn is_blank(&self, nodes: Nodes) -> bool {
+        self.nodes[nodes.range()]
+            .iter()
+            .all(|node| matches!(node, Node::Text(part) if self.part(*part).trim().is_empty()))
+    }
+
+    /// Position and text of the node at a place.
+    pub(crate) fn shown(&self, at: At) -> Option<(u32, String)> {
+        match at {
+            At::Nothing => None,
+            At::Pipe(at) => Some((self.pipe(at).pos, self.show_pipe(at))),
+            At::Command(at) => Some((self.commands[at as usize].pos, self.show_command(at))),
+            At::Expr(at) => Some((self.expr(at).pos, self.show_expr(at))),
+            At::Call(at) => {
+                let call = &self.calls[at as usize];
+                Some((call.pos, self.show(|out| self.write_call(out, call))))
+            }
+        }
+    }
+
+    pub(crate) fn show_expr(&self, at: Place) -> String {
+        self.show(|out| self.write_expr(out, at))
+    }
+
+    pub(crate) fn show_pipe(&self, at: Place) -> String {
+        self.show(|out| self.write_pipe(out, at))
+    }
+
+    fn show_command(&self, at: Place) -> String {
+        self.show(|out| self.write_command(out, at))
+    }
+
+    fn show(&self, write: impl FnOnce(&mut String) -> fmt::Result) -> String {
+        let mut out = String::new();
+        // Writing to a string does not fail.
+        let _ = write(&mut out);
+        out
+    }
+
+    fn write_expr(&self, out: &mut String, at: Place) -> fmt::Result {
+        use fmt::Write as _;
+        match self.expr(at).kind {
+            ExprKind::Dot => out.push('.'),
+            ExprKind::Nil => out.push_str("nil"),
+            ExprKind::Bool(value) => write!(out, "{value}")?,
+            ExprKind::Number(_, part)
+            | ExprKind::Str(_, part)
+            | ExprKind::Field(part)
+            | ExprKind::Function(_, part) => out.push_str(self.part(part)),
+            ExprKind::Variable(name, path) => {
+                out.push_str(self.variable(name));
+                out.push_str(self.part(path));
+            }
+            ExprKind::Pipe(pipe) => self.write_pipe(out, pipe)?,
             ExprKind::Chain(inner, path) => {
-                match inner.kind {
-                    ExprKind::Pipe(_) => write!(f, "({inner})")?,
-                    _ => write!(f, "{inner}")?,
-                }
-                f.write_str(path)
-            }
-        }
-    }
-}
-
-impl fmt::Display for Command {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, arg) in self.args.iter().enumerate() {
-            if index > 0 {
-                f.write_str(" ")?;
-            }
-            match arg.kind {
-                ExprKind::Pipe(_) => write!(f, "({arg})")?,
-                _ => write!(f, "{arg}")?,
+                self.write_operand(out, inner)?;
+                out.push_str(self.part(path));
             }
         }
         Ok(())
     }
-}
 
-impl fmt::Display for Pipe {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.declared.is_empty() {
-            write!(
-                f,
-                "{} {} ",
-                self.declared.join(", "),
-                if self.assigns { "=" } else { ":=" }
-            )?;
+    /// An expression inside another one: a pipeline stands in parentheses.
+    fn write_operand(&self, out: &mut String, at: Place) -> fmt::Result {
+        let is_pipe = matches!(self.expr(at).kind, ExprKind::Pipe(_));
+        if is_pipe {
+            out.push('(');
         }
-        for (index, command) in self.commands.iter().enumerate() {
+        self.write_expr(out, at)?;
+        if is_pipe {
+            out.push(')');
+        }
+        Ok(())
+    }
+
+    fn write_command(&self, out: &mut String, at: Place) -> fmt::Result {
+        for (index, arg) in self.commands[at as usize].args.places().enumerate() {
             if index > 0 {
-                f.write_str(" | ")?;
+                out.push(' ');
             }
-            write!(f, "{command}")?;
+            self.write_operand(out, arg)?;
         }
+        Ok(())
+    }
+
+    fn write_pipe(&self, out: &mut String, at: Place) -> fmt::Result {
+        let pipe = self.pipe(at);
+        for (index, variable) in self.declared(pipe).iter().enumerate() {
+            if index > 0 {
+                out.push_str(", ");
+            }
+            out.push_str(self.variable(*variable));
+        }
+        if pipe.declared.len() > 0 {
+            out.push_str(if pipe.assigns { " = " } else { " := " });
+        }
+        for (index, command) in pipe.commands.places().enumerate() {
+            if index > 0 {
+                out.push_str(" | ");
+            }
+            self.write_command(out, command)?;
+        }
+        Ok(())
+    }
+
+    fn write_call(&self, out: &mut String, call: &Call) -> fmt::Result {
+        use fmt::Write as _;
+        write!(out, "{{{{template {}", crate::quote::quote(&call.name))?;
+        if let Some(pipe) = call.pipe {
+            out.push(' ');
+            self.write_pipe(out, pipe)?;
+        }
+        out.push_str("}}");
         Ok(())
     }
 }
 
-impl fmt::Display for Call {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{{{{template {}", crate::quote::quote(&self.name))?;
-        if let Some(pipe) = &self.pipe {
-            write!(f, " {pipe}")?;
-        }
-        f.write_str("}}")
-    }
+/// The line of a byte position, from 1.
+pub(crate) fn line(text: &str, pos: u32) -> usize {
+    let before = text.as_bytes().get(..pos as usize).unwrap_or(text.as_bytes());
+    1 + memchr::memchr_iter(b'\n', before).count()
 }

@@ -1,29 +1,30 @@
 //! Inside an action: pipelines, declarations, commands, operands.
 
-use std::rc::Rc;
-
-use crate::ast::{Command, Expr, ExprKind, Pipe};
+use crate::ast::{Command, Expr, ExprKind, Part, Pipe, Place, Places, place};
 use crate::lex::{Keyword, Kind};
 use crate::literal;
-use crate::parse::{Parser, Step};
+use crate::parse::{Parser, Step, add, close};
 use crate::quote;
 
 impl Parser<'_, '_> {
-    pub(crate) fn pipeline(&mut self, context: &str, end: Kind) -> Step<Rc<Pipe>> {
-        let first = self.peek_word();
-        let mut pipe = Pipe {
-            pos: first.pos,
-            declared: Vec::new(),
-            assigns: false,
-            commands: Vec::new(),
-        };
-        self.declarations(&mut pipe, context)?;
+    pub(crate) fn pipeline(&mut self, context: &str, end: Kind) -> Step<Place> {
+        let pos = self.peek().pos();
+        let (declared, assigns) = self.declarations(context)?;
+        let mark = self.open.commands.len();
         loop {
-            let token = self.take_word();
+            let token = self.peek();
             match token.kind {
                 kind if kind == end => {
-                    Self::check(&pipe, context)?;
-                    return Ok(Rc::new(pipe));
+                    self.take();
+                    let commands = close(&mut self.open.commands, mark, &mut self.out.commands);
+                    self.check(commands, context)?;
+                    let pipe = Pipe {
+                        pos,
+                        declared,
+                        assigns,
+                        commands,
+                    };
+                    return Ok(add(&mut self.out.pipes, pipe));
                 }
                 Kind::Bool
                 | Kind::Char
@@ -36,58 +37,62 @@ impl Parser<'_, '_> {
                 | Kind::Str
                 | Kind::Variable
                 | Kind::OpenParen => {
-                    self.back();
                     let command = self.command()?;
-                    pipe.commands.push(Rc::new(command));
+                    self.open.commands.push(command);
                 }
-                _ => return self.unexpected(&token, context),
+                _ => {
+                    self.take();
+                    return self.unexpected(token, context);
+                }
             }
         }
     }
 
-    fn check(pipe: &Pipe, context: &str) -> Step<()> {
-        if pipe.commands.is_empty() {
+    fn check(&self, commands: Places, context: &str) -> Step<()> {
+        if commands.len() == 0 {
             return Err(format!("missing value for {context}"));
         }
-        for (index, command) in pipe.commands.iter().enumerate().skip(1) {
-            let literal = command.args.first().is_some_and(|first| {
-                matches!(
-                    first.kind,
-                    ExprKind::Bool(_) | ExprKind::Dot | ExprKind::Nil | ExprKind::Number { .. } | ExprKind::Str { .. }
-                )
-            });
-            if literal {
+        for (index, command) in self.out.commands[commands.range()].iter().enumerate().skip(1) {
+            let first = command.args.first().map(|first| self.out.expr(first).kind);
+            if matches!(
+                first,
+                Some(ExprKind::Bool(_) | ExprKind::Dot | ExprKind::Nil | ExprKind::Number(..) | ExprKind::Str(..))
+            ) {
                 return Err(format!("non executable command in pipeline stage {}", index + 1));
             }
         }
         Ok(())
     }
 
-    /// `$x :=`, `$x =`, `$k, $v :=`
-    fn declarations(&mut self, pipe: &mut Pipe, context: &str) -> Step<()> {
+    /// `$x :=`, `$x =`, `$k, $v :=`: the variables, and whether they are only assigned to.
+    fn declarations(&mut self, context: &str) -> Step<(Places, bool)> {
+        let from = self.out.declared.len();
+        let variables = |parser: &Self| Places::new(from, parser.out.declared.len());
         loop {
-            self.skip_space();
             let start = self.mark();
-            if self.peek() != Kind::Variable {
-                return Ok(());
+            if self.peek().kind != Kind::Variable {
+                return Ok((variables(self), false));
             }
             let variable = self.take();
-            let next = self.take_word();
+            let next = self.take();
             match next.kind {
                 Kind::Assign | Kind::Declare => {
-                    pipe.assigns = next.kind == Kind::Assign;
-                    pipe.declared.push(Rc::from(variable.text));
+                    let assigns = next.kind == Kind::Assign;
+                    let number = self.number(self.token_text(variable));
+                    self.out.declared.push(number);
                     // Assigning to an unknown variable is found out when it happens.
-                    if !pipe.assigns {
-                        self.variables.extend(pipe.declared.iter().cloned());
+                    if !assigns {
+                        for at in from..self.out.declared.len() {
+                            self.show(self.out.declared[at]);
+                        }
                     }
-                    return Ok(());
+                    return Ok((variables(self), assigns));
                 }
                 Kind::Comma => {
-                    pipe.declared.push(Rc::from(variable.text));
-                    if context == "range" && pipe.declared.len() < 2 {
-                        let following = self.peek_word();
-                        match following.kind {
+                    let number = self.number(self.token_text(variable));
+                    self.out.declared.push(number);
+                    if context == "range" && self.out.declared.len() - from < 2 {
+                        match self.peek().kind {
                             Kind::Variable | Kind::Right | Kind::CloseParen => continue,
                             _ => return Err("range can only initialize variables".into()),
                         }
@@ -96,39 +101,36 @@ impl Parser<'_, '_> {
                 }
                 _ => {
                     self.return_to(start);
-                    return Ok(());
+                    return Ok((variables(self), false));
                 }
             }
         }
-    }
-
-    fn known_variable(&self, name: &str) -> Step<Rc<str>> {
-        let known = self.variables.iter().find(|known| &***known == name);
-        known
-            .cloned()
-            .ok_or_else(|| format!("undefined variable {}", quote::quote(name)))
     }
 
     fn command(&mut self) -> Step<Command> {
-        let pos = self.peek_word().pos;
-        let mut args = Vec::new();
+        let pos = self.peek().pos();
+        let mark = self.open.exprs.len();
         loop {
-            self.skip_space();
-            if let Some(operand) = self.operand()? {
-                args.push(Rc::new(operand));
-            }
-            let token = self.take();
+            let operand = self.operand()?;
+            let found = operand.is_some();
+            self.open.exprs.extend(operand);
+            let token = self.peek();
             match token.kind {
-                Kind::Space => {}
-                Kind::Right | Kind::CloseParen => {
-                    self.back();
+                Kind::Right | Kind::CloseParen => break,
+                Kind::Pipe => {
+                    self.take();
                     break;
                 }
-                Kind::Pipe => break,
-                _ => return self.unexpected(&token, "operand"),
+                // What stands apart may be the next operand.
+                _ if found && token.spaced => {}
+                _ => {
+                    self.take();
+                    return self.unexpected(token, "operand");
+                }
             }
         }
-        if args.is_empty() {
+        let args = close(&mut self.open.exprs, mark, &mut self.out.exprs);
+        if args.len() == 0 {
             Err("empty command".into())
         } else {
             Ok(Command { pos, args })
@@ -136,75 +138,76 @@ impl Parser<'_, '_> {
     }
 
     fn operand(&mut self) -> Step<Option<Expr>> {
-        let Some(mut term) = self.term()? else {
+        let Some(term) = self.term()? else {
             return Ok(None);
         };
-        if self.peek() != Kind::Field {
+        let first = self.peek();
+        if first.kind != Kind::Field || first.spaced {
             return Ok(Some(term));
         }
-        let first = self.take();
-        let (pos, mut path) = (first.pos, first.text.to_owned());
-        while self.peek() == Kind::Field {
-            path.push_str(self.take().text);
+        let mut path = self.take().part;
+        while self.peek().kind == Kind::Field && !self.peek().spaced {
+            path.to = self.take().part.to;
         }
-        Ok(Some(match &mut term.kind {
-            ExprKind::Field(fields) => {
-                *fields = format!("{fields}{path}").into();
-                Expr { pos, kind: term.kind }
-            }
-            ExprKind::Variable(_, fields) => {
-                *fields = path.into();
-                Expr { pos, kind: term.kind }
-            }
-            ExprKind::Bool(_) | ExprKind::Str { .. } | ExprKind::Number { .. } | ExprKind::Nil | ExprKind::Dot => {
-                return Err(format!("unexpected . after term {}", quote::quote(&term.to_string())));
+        let pos = path.from;
+        Ok(Some(match term.kind {
+            ExprKind::Field(fields) => Expr {
+                pos,
+                kind: ExprKind::Field(Part {
+                    from: fields.from,
+                    ..path
+                }),
+            },
+            ExprKind::Variable(variable, _) => Expr {
+                pos,
+                kind: ExprKind::Variable(variable, path),
+            },
+            ExprKind::Bool(_) | ExprKind::Str(..) | ExprKind::Number(..) | ExprKind::Nil | ExprKind::Dot => {
+                let text = self.part(Part {
+                    from: term.pos,
+                    to: path.from,
+                });
+                return Err(format!("unexpected . after term {}", quote::quote(text)));
             }
             ExprKind::Function(..) | ExprKind::Pipe(_) | ExprKind::Chain(..) => Expr {
                 pos,
-                kind: ExprKind::Chain(Rc::new(term), path.into()),
+                kind: ExprKind::Chain(add(&mut self.out.exprs, term), path),
             },
         }))
     }
 
     fn term(&mut self) -> Step<Option<Expr>> {
-        let token = self.take_word();
+        let token = self.take();
+        let text = self.token_text(token);
         let kind = match token.kind {
             Kind::Identifier => {
-                let Some((place, name)) = (self.rules.function)(token.text) else {
-                    return Err(format!("function {} not defined", quote::quote(token.text)));
+                let Some(number) = (self.rules.function)(text) else {
+                    return Err(format!("function {} not defined", quote::quote(text)));
                 };
-                ExprKind::Function(name, place)
+                ExprKind::Function(place(number), token.part)
             }
             Kind::Dot => ExprKind::Dot,
             Kind::Keyword(Keyword::Nil) => ExprKind::Nil,
-            Kind::Variable => ExprKind::Variable(self.known_variable(token.text)?, Box::default()),
-            Kind::Field => ExprKind::Field(Box::from(token.text)),
-            Kind::Bool => ExprKind::Bool(token.text == "true"),
+            Kind::Variable => ExprKind::Variable(self.known_variable(text)?, Part::default()),
+            Kind::Field => ExprKind::Field(token.part),
+            Kind::Bool => ExprKind::Bool(text == "true"),
             Kind::Char | Kind::Number => {
-                let value = literal::number(token.text)?;
-                ExprKind::Number {
-                    value,
-                    text: token.text.to_owned(),
-                }
+                let value = literal::number(text)?;
+                ExprKind::Number(add(&mut self.out.numbers, value), token.part)
             }
             Kind::OpenParen => {
-                self.deeper()?;
-                let pipe = self.pipeline("parenthesized pipeline", Kind::CloseParen)?;
-                self.nesting -= 1;
+                let pipe = self.deeper(|parser| parser.pipeline("parenthesized pipeline", Kind::CloseParen))?;
                 ExprKind::Pipe(pipe)
             }
             Kind::Str | Kind::RawStr => {
-                let value = quote::unquote(token.text).ok_or("invalid syntax")?;
-                ExprKind::Str {
-                    value: Rc::from(value),
-                    text: token.text.to_owned(),
-                }
+                let value = quote::unquote(text).ok_or("invalid syntax")?;
+                ExprKind::Str(add(&mut self.out.strings, value.into()), token.part)
             }
             _ => {
                 self.back();
                 return Ok(None);
             }
         };
-        Ok(Some(Expr { pos: token.pos, kind }))
+        Ok(Some(Expr { pos: token.pos(), kind }))
     }
 }

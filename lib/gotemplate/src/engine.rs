@@ -1,19 +1,17 @@
-//! The one-call use: options, then text in, text out; and the stack every execution gets.
+//! The one-call use: options, then text in, text out.
 
 use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 
+use crate::ast::Parsed;
 use crate::budget::{self, Limits};
 use crate::builtin;
 use crate::error::Error;
 use crate::function::Functions;
 use crate::json;
 use crate::lex::Delims;
-use crate::machine::{Machine, MissingKey};
-
-/// Bytes of stack for an execution. Each level of nesting takes some kilobytes in a debug build; the limit on depth
-/// (`Limits::depth`) is reached long before this. Only touched pages are real memory.
-const STACK: usize = 256 << 20;
+use crate::machine::{LEVEL_STACK, MORE_STACK, Machine, MissingKey};
+use crate::parse::{self, Rules};
 
 /// A configured renderer; cheap to clone, can be shared between threads.
 #[derive(Clone)]
@@ -101,8 +99,20 @@ impl<'a> Engine<'a> {
         })
     }
 
-    /// Runs `work` with a fresh machine on a stack that holds every allowed nesting. Values made inside do not outlive
-    /// it.
+    /// Parses a text, to be kept and executed many times. Only errors show its name.
+    ///
+    /// # Errors
+    /// The text is no template.
+    pub fn parse(&self, name: &str, text: &str) -> Result<Parsed, Error> {
+        let rules = Rules {
+            delims: &self.delims,
+            functions: self.functions.known(),
+            function: &|function| self.functions.find(function),
+        };
+        parse::parse(name, text, &rules)
+    }
+
+    /// Runs `work` with a fresh machine. Values made inside do not outlive it.
     ///
     /// # Errors
     /// What `work` returns.
@@ -119,7 +129,8 @@ impl<'a> Engine<'a> {
             })
         };
         // A mistake of ours must not take the caller down with it.
-        std::panic::catch_unwind(AssertUnwindSafe(|| stacker::grow(STACK, body))).unwrap_or_else(|_| {
+        let body = || stacker::maybe_grow(2 * LEVEL_STACK, MORE_STACK, body);
+        std::panic::catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
             Err(Error::Template {
                 message: "the execution stopped".into(),
             })

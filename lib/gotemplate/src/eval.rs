@@ -5,11 +5,11 @@
 
 use std::rc::Rc;
 
-use crate::ast::{Command, Expr, ExprKind, Pipe};
+use crate::ast::{At, ExprKind, Parsed, Place, Places};
 use crate::error::Error;
 use crate::failure::Failure;
 use crate::function::{Body, Function, Param, Signature};
-use crate::machine::{At, Machine, MissingKey, Slot};
+use crate::machine::{Machine, MissingKey, Slot};
 use crate::object::Kind;
 use crate::quote;
 use crate::value::{Element, List, Map, MapType, Value};
@@ -24,101 +24,107 @@ struct Callee<'c> {
 }
 
 impl<'a> Machine<'a> {
-    pub(crate) fn pipeline(&mut self, dot: &Slot, pipe: &Rc<Pipe>) -> Step<Value> {
-        self.enter()?;
-        self.stand(At::Pipe(Rc::clone(pipe)));
+    pub(crate) fn pipeline(&mut self, code: &Parsed, dot: &Slot, at: Place) -> Step<Value> {
+        self.deeper(|machine| machine.commands(code, dot, at))
+    }
+
+    fn commands(&mut self, code: &Parsed, dot: &Slot, at: Place) -> Step<Value> {
+        self.stand(At::Pipe(at));
+        let pipe = code.pipe(at);
         let mut value = None;
-        for command in &pipe.commands {
-            let mut result = self.command(dot, command, value.take())?.value;
+        for command in pipe.commands.places() {
+            let mut result = self.command(code, dot, command, value.take())?.value;
             if matches!(result, Value::Nil) {
                 result = Value::Missing;
             }
             value = Some(result);
         }
-        self.leave();
         let value = value.unwrap_or_default();
-        for name in &pipe.declared {
-            if pipe.assigns {
-                if !self.assign(name, value.clone().into()) {
-                    return Err(self.fail(format!("undefined variable: {name}")));
-                }
-            } else {
-                self.declare(name, value.clone());
+        for variable in code.declared(pipe) {
+            if !pipe.assigns {
+                self.declare(*variable, value.clone());
+            } else if !self.assign(*variable, value.clone().into()) {
+                return Err(self.fail(format!("undefined variable: {}", code.variable(*variable))));
             }
         }
         Ok(value)
     }
 
-    fn command(&mut self, dot: &Slot, command: &Rc<Command>, last: Option<Value>) -> Step<Slot> {
+    fn command(&mut self, code: &Parsed, dot: &Slot, at: Place, last: Option<Value>) -> Step<Slot> {
         self.charge(1)?;
-        let Some(first) = command.args.first() else {
+        let args = code.commands[at as usize].args;
+        let Some(first) = args.first() else {
             return Ok(Value::Missing.into());
         };
-        match &first.kind {
-            ExprKind::Field(_) | ExprKind::Chain(..) => self.operand(dot, first, &command.args[1..], last),
-            ExprKind::Variable(_, path) if !path.is_empty() => self.operand(dot, first, &command.args[1..], last),
-            ExprKind::Function(name, place) => {
-                self.stand(At::Expr(Rc::clone(first)));
-                let at = At::Command(Rc::clone(command));
-                self.function(dot, (name, *place), at, &command.args[1..], last)
+        match code.expr(first).kind {
+            ExprKind::Field(_) | ExprKind::Chain(..) => self.operand(code, dot, first, args.rest(), last),
+            ExprKind::Variable(_, path) if !code.part(path).is_empty() => {
+                self.operand(code, dot, first, args.rest(), last)
+            }
+            ExprKind::Function(place, name) => {
+                self.stand(At::Expr(first));
+                let name = code.part(name);
+                self.function(code, dot, (name, place), At::Command(at), args.rest(), last)
                     .map(Slot::from)
             }
             ExprKind::Pipe(pipe) => {
-                self.no_arguments(first, &command.args[1..], last.as_ref())?;
-                self.pipeline(dot, pipe).map(Slot::from)
+                self.no_arguments(code, first, args.rest(), last.as_ref())?;
+                self.pipeline(code, dot, pipe).map(Slot::from)
             }
-            _ => {
-                self.stand(At::Expr(Rc::clone(first)));
-                self.no_arguments(first, &command.args[1..], last.as_ref())?;
-                match &first.kind {
+            kind => {
+                self.stand(At::Expr(first));
+                self.no_arguments(code, first, args.rest(), last.as_ref())?;
+                match kind {
                     ExprKind::Nil => Err(self.fail("nil is not a command")),
-                    _ => self.operand(dot, first, &[], None),
+                    _ => self.operand(code, dot, first, Places::default(), None),
                 }
             }
         }
     }
 
-    fn no_arguments(&self, first: &Expr, args: &[Rc<Expr>], last: Option<&Value>) -> Step<()> {
-        if args.is_empty() && last.is_none() {
+    fn no_arguments(&self, code: &Parsed, first: Place, args: Places, last: Option<&Value>) -> Step<()> {
+        if args.len() == 0 && last.is_none() {
             return Ok(());
         }
-        Err(self.fail(format!("can't give argument to non-function {first}")))
+        let shown = code.show_expr(first);
+        Err(self.fail(format!("can't give argument to non-function {shown}")))
     }
 
     /// The value of an expression that is not a whole command.
-    fn operand(&mut self, dot: &Slot, expr: &Rc<Expr>, args: &[Rc<Expr>], last: Option<Value>) -> Step<Slot> {
-        self.stand(At::Expr(Rc::clone(expr)));
-        match &expr.kind {
+    fn operand(&mut self, code: &Parsed, dot: &Slot, at: Place, args: Places, last: Option<Value>) -> Step<Slot> {
+        self.stand(At::Expr(at));
+        match code.expr(at).kind {
             ExprKind::Dot => Ok(dot.clone()),
             ExprKind::Nil => Ok(Value::Nil.into()),
-            ExprKind::Bool(value) => Ok(Value::Bool(*value).into()),
-            ExprKind::Str { value, .. } => Ok(Value::Str(Rc::clone(value)).into()),
-            ExprKind::Number { value, text } => match value.untyped() {
+            ExprKind::Bool(value) => Ok(Value::Bool(value).into()),
+            ExprKind::Str(value, _) => Ok(Value::Str(code.strings[value as usize].clone()).into()),
+            ExprKind::Number(value, text) => match code.numbers[value as usize].untyped() {
                 Some(value) => Ok(value.into()),
-                None => Err(self.fail(format!("{text} overflows int"))),
+                None => Err(self.fail(format!("{} overflows int", code.part(text)))),
             },
-            ExprKind::Field(path) => self.fields(dot, dot.clone(), expr, path, (args, last)),
-            ExprKind::Variable(name, path) => {
-                let Some(slot) = self.variable(name) else {
-                    return Err(self.fail(format!("undefined variable: {name}")));
+            ExprKind::Field(path) => self.fields(code, dot, dot.clone(), at, code.part(path), (args, last)),
+            ExprKind::Variable(variable, path) => {
+                let Some(slot) = self.variable(variable) else {
+                    return Err(self.fail(format!("undefined variable: {}", code.variable(variable))));
                 };
+                let path = code.part(path);
                 if path.is_empty() {
                     Ok(slot)
                 } else {
-                    self.fields(dot, slot, expr, path, (args, last))
+                    self.fields(code, dot, slot, at, path, (args, last))
                 }
             }
-            ExprKind::Function(name, place) => self
-                .function(dot, (name, *place), At::Expr(Rc::clone(expr)), args, last)
+            ExprKind::Function(place, name) => self
+                .function(code, dot, (code.part(name), place), At::Expr(at), args, last)
                 .map(Slot::from),
-            ExprKind::Pipe(pipe) => self.pipeline(dot, pipe).map(Slot::from),
+            ExprKind::Pipe(pipe) => self.pipeline(code, dot, pipe).map(Slot::from),
             ExprKind::Chain(inner, path) => {
-                if matches!(inner.kind, ExprKind::Nil) {
+                if matches!(code.expr(inner).kind, ExprKind::Nil) {
                     return Err(self.fail("indirection through explicit nil"));
                 }
-                let value = self.argument(dot, Param::Raw, inner)?;
+                let value = self.argument(code, dot, Param::Raw, inner)?;
                 // Go stands at the last part of the inner expression then.
-                self.fields(dot, value.into(), expr, path, (args, last))
+                self.fields(code, dot, value.into(), at, code.part(path), (args, last))
             }
         }
     }
@@ -126,30 +132,32 @@ impl<'a> Machine<'a> {
     /// Follows a path of names; the machine stands where it should for errors.
     fn fields(
         &mut self,
+        code: &Parsed,
         dot: &Slot,
         receiver: Slot,
-        expr: &Rc<Expr>,
+        at: Place,
         path: &str,
-        (args, last): (&[Rc<Expr>], Option<Value>),
+        (args, last): (Places, Option<Value>),
     ) -> Step<Slot> {
         let mut receiver = receiver;
         let mut path = path.get(1..).unwrap_or_default();
         while let Some((name, rest)) = path.split_once('.') {
-            receiver = self.field(dot, &receiver, expr, name, (&[], None))?;
+            receiver = self.field(code, dot, &receiver, at, name, (Places::default(), None))?;
             path = rest;
         }
-        self.field(dot, &receiver, expr, path, (args, last))
+        self.field(code, dot, &receiver, at, path, (args, last))
     }
 
     fn field(
         &mut self,
+        code: &Parsed,
         dot: &Slot,
         receiver: &Slot,
-        expr: &Rc<Expr>,
+        at: Place,
         name: &str,
-        (args, last): (&[Rc<Expr>], Option<Value>),
+        (args, last): (Places, Option<Value>),
     ) -> Step<Slot> {
-        let has_arguments = !args.is_empty() || last.is_some();
+        let has_arguments = args.len() > 0 || last.is_some();
         match &receiver.value {
             Value::Missing if self.missing == MissingKey::Error => {
                 Err(self.fail(format!("nil data; no entry for key {}", quote::quote(name))))
@@ -160,10 +168,10 @@ impl<'a> Machine<'a> {
                 if let Some(signature) = object.method(name) {
                     let callee = Callee {
                         name,
-                        at: At::Expr(Rc::clone(expr)),
+                        at: At::Expr(at),
                         signature: &signature,
                     };
-                    let args = self.arguments(dot, &callee, args, last)?;
+                    let args = self.arguments(code, dot, &callee, args, last)?;
                     let before = self.standing();
                     self.stand(callee.at);
                     let result = object.call(self, name, &args);
@@ -194,10 +202,10 @@ impl<'a> Machine<'a> {
                 {
                     let callee = Callee {
                         name,
-                        at: At::Expr(Rc::clone(expr)),
+                        at: At::Expr(at),
                         signature: &method.signature,
                     };
-                    let mut args = self.arguments(dot, &callee, args, last)?;
+                    let mut args = self.arguments(code, dot, &callee, args, last)?;
                     args.insert(0, receiver.value.clone());
                     let before = self.standing();
                     self.stand(callee.at);
@@ -244,34 +252,35 @@ impl<'a> Machine<'a> {
 
     fn function(
         &mut self,
+        code: &Parsed,
         dot: &Slot,
-        (name, place): (&str, usize),
+        (name, place): (&str, Place),
         at: At,
-        args: &[Rc<Expr>],
+        args: Places,
         last: Option<Value>,
     ) -> Step<Value> {
         let functions = Rc::clone(&self.functions);
-        let Some(function) = functions.at(place) else {
+        let Some(function) = functions.at(place as usize) else {
             return Err(self.fail(format!("{} is not a defined function", quote::quote(name))));
         };
         let callee = Callee {
             name,
-            at: at.clone(),
+            at,
             signature: &function.signature,
         };
         if name == "and" || name == "or" {
-            return self.short_circuit(dot, &callee, args, last);
+            return self.short_circuit(code, dot, &callee, args, last);
         }
-        let values = self.arguments(dot, &callee, args, last)?;
+        let values = self.arguments(code, dot, &callee, args, last)?;
         self.charge(values.iter().map(cost).sum())?;
         let before = self.standing();
-        self.stand(at.clone());
+        self.stand(at);
         if name == "call"
             && let Some(other) = values
                 .first()
                 .filter(|value| !matches!(value, Value::Object(_)) && !value.is_nil())
         {
-            let shown = args.first().map(ToString::to_string).unwrap_or_default();
+            let shown = args.first().map(|first| code.show_expr(first)).unwrap_or_default();
             let message = format!("non-function {shown} of type {}", other.type_name());
             return Err(self.call_failed(name, Failure::new(message)));
         }
@@ -290,7 +299,7 @@ impl<'a> Machine<'a> {
     /// The method of a named map type.
     fn method(&self, type_name: &str, name: &str) -> Option<Function<'a>> {
         let (_, methods) = self.methods.iter().find(|(known, _)| *known == type_name)?;
-        methods.at(methods.find(name)?.0).cloned()
+        methods.at(methods.find(name)?).cloned()
     }
 
     /// The machine stands at the call only if that failed; else where its last argument left it.
@@ -311,15 +320,16 @@ impl<'a> Machine<'a> {
 
     fn short_circuit(
         &mut self,
+        code: &Parsed,
         dot: &Slot,
         callee: &Callee<'_>,
-        args: &[Rc<Expr>],
+        args: Places,
         last: Option<Value>,
     ) -> Step<Value> {
         self.count(callee, args.len(), last.is_some())?;
         let mut value = Value::Missing;
-        for arg in args {
-            value = self.argument(dot, Param::Raw, arg)?;
+        for arg in args.places() {
+            value = self.argument(code, dot, Param::Raw, arg)?;
             if value.truth() == (callee.name == "or") {
                 return Ok(value);
             }
@@ -345,9 +355,10 @@ impl<'a> Machine<'a> {
 
     fn arguments(
         &mut self,
+        code: &Parsed,
         dot: &Slot,
         callee: &Callee<'_>,
-        args: &[Rc<Expr>],
+        args: Places,
         last: Option<Value>,
     ) -> Step<Vec<Value>> {
         self.count(callee, args.len(), last.is_some())?;
@@ -361,8 +372,8 @@ impl<'a> Machine<'a> {
                 .unwrap_or(Param::Any)
         };
         let mut values = Vec::with_capacity(args.len() + 1);
-        for (index, arg) in args.iter().enumerate() {
-            values.push(self.argument(dot, param(index), arg)?);
+        for (index, arg) in args.places().enumerate() {
+            values.push(self.argument(code, dot, param(index), arg)?);
         }
         if let Some(last) = last {
             values.push(self.fit(last, param(args.len()))?);
@@ -371,9 +382,9 @@ impl<'a> Machine<'a> {
     }
 
     /// Evaluates an argument for a parameter.
-    fn argument(&mut self, dot: &Slot, param: Param, expr: &Rc<Expr>) -> Step<Value> {
-        self.stand(At::Expr(Rc::clone(expr)));
-        match &expr.kind {
+    fn argument(&mut self, code: &Parsed, dot: &Slot, param: Param, at: Place) -> Step<Value> {
+        self.stand(At::Expr(at));
+        match code.expr(at).kind {
             ExprKind::Nil => match param {
                 Param::Str
                 | Param::Int
@@ -385,29 +396,30 @@ impl<'a> Machine<'a> {
                 Param::Raw => Ok(Value::Missing),
                 _ => Ok(Value::Nil),
             },
-            ExprKind::Bool(_) | ExprKind::Str { .. } | ExprKind::Number { .. } => self.literal(param, expr),
+            ExprKind::Bool(_) | ExprKind::Str(..) | ExprKind::Number(..) => self.literal(code, param, at),
             _ => {
-                let value = self.operand(dot, expr, &[], None)?.value;
+                let value = self.operand(code, dot, at, Places::default(), None)?.value;
                 self.fit(value, param)
             }
         }
     }
 
-    fn literal(&mut self, param: Param, expr: &Rc<Expr>) -> Step<Value> {
-        let wanted = match (param, &expr.kind) {
+    fn literal(&mut self, code: &Parsed, param: Param, at: Place) -> Step<Value> {
+        let number = |place: Place| code.numbers[place as usize];
+        let wanted = match (param, code.expr(at).kind) {
             (Param::Any | Param::Raw | Param::Bool, ExprKind::Bool(value)) => {
-                return Ok(Value::Bool(*value));
+                return Ok(Value::Bool(value));
             }
-            (Param::Any | Param::Raw | Param::Str, ExprKind::Str { value, .. }) => {
-                return Ok(Value::Str(Rc::clone(value)));
+            (Param::Any | Param::Raw | Param::Str, ExprKind::Str(value, _)) => {
+                return Ok(Value::Str(code.strings[value as usize].clone()));
             }
-            (Param::Any | Param::Raw, ExprKind::Number { value, text }) => {
-                return value
+            (Param::Any | Param::Raw, ExprKind::Number(value, text)) => {
+                return number(value)
                     .untyped()
-                    .ok_or_else(|| self.fail(format!("{text} overflows int")));
+                    .ok_or_else(|| self.fail(format!("{} overflows int", code.part(text))));
             }
-            (Param::Int | Param::Int64, ExprKind::Number { value, .. }) => {
-                if let Some(int) = value.int {
+            (Param::Int | Param::Int64, ExprKind::Number(value, _)) => {
+                if let Some(int) = number(value).int {
                     return Ok(if param == Param::Int {
                         Value::Int(int)
                     } else {
@@ -416,14 +428,14 @@ impl<'a> Machine<'a> {
                 }
                 "integer"
             }
-            (Param::Float, ExprKind::Number { value, .. }) => {
-                if let Some(float) = value.float {
+            (Param::Float, ExprKind::Number(value, _)) => {
+                if let Some(float) = number(value).float {
                     return Ok(Value::Float(float));
                 }
                 "float"
             }
-            (Param::Uint32, ExprKind::Number { value, .. }) => {
-                if let Some(int) = value.int.filter(|int| *int >= 0) {
+            (Param::Uint32, ExprKind::Number(value, _)) => {
+                if let Some(int) = number(value).int.filter(|int| *int >= 0) {
                     return Ok(Value::Uint(int.unsigned_abs()));
                 }
                 "unsigned integer"
@@ -433,9 +445,12 @@ impl<'a> Machine<'a> {
             (Param::Str, _) => "string",
             (Param::Int | Param::Int64, _) => "integer",
             (Param::Float, _) => "float",
-            _ => return Err(self.fail(format!("can't handle {expr} for arg of type {}", param.name()))),
+            _ => {
+                let shown = code.show_expr(at);
+                return Err(self.fail(format!("can't handle {shown} for arg of type {}", param.name())));
+            }
         };
-        Err(self.fail(format!("expected {wanted}; found {expr}")))
+        Err(self.fail(format!("expected {wanted}; found {}", code.show_expr(at))))
     }
 
     /// Whether a value may be passed for a parameter.

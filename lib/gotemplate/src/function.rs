@@ -1,5 +1,6 @@
 //! The table of functions a template may call: what each takes, and what runs.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::failure::Failure;
@@ -131,10 +132,21 @@ pub(crate) struct Function<'a> {
 }
 
 /// Functions a template may call, by name. Cheap to clone.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Functions<'a> {
-    /// Sorted by name. A function's place is its number in parsed templates.
-    table: Arc<Vec<(Arc<str>, Function<'a>)>>,
+    /// Sorted. A function's place is its number in parsed templates.
+    names: Arc<[Arc<str>]>,
+    /// In the order of the names.
+    bodies: Arc<Vec<Function<'a>>>,
+}
+
+impl Default for Functions<'_> {
+    fn default() -> Self {
+        Self {
+            names: Arc::from([]),
+            bodies: Arc::default(),
+        }
+    }
 }
 
 impl<'a> Functions<'a> {
@@ -151,46 +163,43 @@ impl<'a> Functions<'a> {
 
     /// Adds a function whose parameters the short form has no letters for.
     #[must_use]
-    pub fn with_signature(mut self, name: &str, signature: Signature, body: Native) -> Self {
+    pub fn with_signature(self, name: &str, signature: Signature, body: Native) -> Self {
         let body = Body::Native(body);
-        self.insert(Arc::from(name), Function { signature, body });
-        self
+        self.with_function(name, Function { signature, body })
     }
 
     /// Adds a function that carries state.
     #[must_use]
-    pub fn with_closure(mut self, name: &str, signature: &str, body: Closure<'a>) -> Self {
+    pub fn with_closure(self, name: &str, signature: &str, body: Closure<'a>) -> Self {
         let signature = Signature::short(signature);
         let body = Body::Closure(body);
-        self.insert(Arc::from(name), Function { signature, body });
-        self
+        self.with_function(name, Function { signature, body })
     }
 
     /// Leaves functions out.
     #[must_use]
-    pub fn without(mut self, names: &[&str]) -> Self {
-        Arc::make_mut(&mut self.table).retain(|(name, _)| !names.contains(&&**name));
-        self
+    pub fn without(self, names: &[&str]) -> Self {
+        self.entries().filter(|(name, _)| !names.contains(&&**name)).collect()
     }
 
     /// Adds all of `other`, which replace those of the same name.
     #[must_use]
-    pub fn and(self, other: Functions<'a>) -> Self {
-        if self.table.is_empty() {
-            return other;
-        }
-        // Both are sorted.
-        let mut all = Vec::with_capacity(self.table.len() + other.table.len());
-        let mut ours = self.table.iter().peekable();
-        for theirs in other.table.iter() {
-            while let Some(one) = ours.next_if(|one| one.0 < theirs.0) {
-                all.push(one.clone());
+    pub fn and(mut self, other: Functions<'a>) -> Self {
+        if other.names.iter().all(|name| self.contains(name)) {
+            // Templates that were parsed with these names stay good.
+            let bodies = Arc::make_mut(&mut self.bodies);
+            for (name, function) in other.entries() {
+                if let Ok(place) = self.names.binary_search(&name) {
+                    bodies[place] = function;
+                }
             }
-            ours.next_if(|one| one.0 == theirs.0);
-            all.push(theirs.clone());
+            return self;
         }
-        all.extend(ours.cloned());
-        Self { table: Arc::new(all) }
+        self.entries().chain(other.entries()).collect()
+    }
+
+    fn entries(&self) -> impl Iterator<Item = (Arc<str>, Function<'a>)> {
+        self.names.iter().cloned().zip(self.bodies.iter().cloned())
     }
 
     /// Whether there is a function of that name.
@@ -200,40 +209,49 @@ impl<'a> Functions<'a> {
 
     /// All names, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.table.iter().map(|(name, _)| &**name)
+        self.names.iter().map(|name| &**name)
     }
 
     pub(crate) fn table(table: &[(&str, &str, Native)]) -> Self {
-        let mut functions: Vec<(Arc<str>, Function<'a>)> = table
+        table
             .iter()
             .map(|(name, signature, body)| {
                 let signature = Signature::short(signature);
                 let body = Body::Native(*body);
                 (Arc::from(*name), Function { signature, body })
             })
-            .collect();
-        functions.sort_by(|(left, _), (right, _)| left.cmp(right));
-        Self {
-            table: Arc::new(functions),
-        }
+            .collect()
     }
 
-    /// The number of the function of that name, and its name to keep.
-    pub(crate) fn find(&self, name: &str) -> Option<(usize, Arc<str>)> {
-        let place = self.table.binary_search_by(|(known, _)| (**known).cmp(name)).ok()?;
-        Some((place, Arc::clone(&self.table[place].0)))
+    /// The names as parsed templates keep them.
+    pub(crate) fn known(&self) -> &Arc<[Arc<str>]> {
+        &self.names
+    }
+
+    /// The number of the function of that name.
+    pub(crate) fn find(&self, name: &str) -> Option<usize> {
+        self.names.binary_search_by(|known| (**known).cmp(name)).ok()
     }
 
     /// The function of that number.
     pub(crate) fn at(&self, place: usize) -> Option<&Function<'a>> {
-        self.table.get(place).map(|(_, function)| function)
+        self.bodies.get(place)
     }
 
-    fn insert(&mut self, name: Arc<str>, function: Function<'a>) {
-        let table = Arc::make_mut(&mut self.table);
-        match table.binary_search_by(|(known, _)| known.cmp(&name)) {
-            Ok(place) => table[place].1 = function,
-            Err(place) => table.insert(place, (name, function)),
+    fn with_function(self, name: &str, function: Function<'a>) -> Self {
+        let one = std::iter::once((Arc::from(name), function)).collect();
+        self.and(one)
+    }
+}
+
+/// Of two functions of one name the later one stays.
+impl<'a> FromIterator<(Arc<str>, Function<'a>)> for Functions<'a> {
+    fn from_iter<I: IntoIterator<Item = (Arc<str>, Function<'a>)>>(entries: I) -> Self {
+        let sorted: BTreeMap<Arc<str>, Function<'a>> = entries.into_iter().collect();
+        let (names, bodies): (Vec<_>, Vec<_>) = sorted.into_iter().unzip();
+        Self {
+            names: names.into(),
+            bodies: Arc::new(bodies),
         }
     }
 }

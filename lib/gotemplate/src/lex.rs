@@ -6,6 +6,8 @@
 
 use memchr::memmem;
 
+use crate::ast::{Part, place};
+
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -16,7 +18,6 @@ pub(crate) enum Kind {
     OpenParen,
     CloseParen,
     Pipe,
-    Space,
     Dot,
     Field,
     Variable,
@@ -51,34 +52,47 @@ pub(crate) enum Keyword {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Token<'t> {
+pub(crate) struct Token {
     pub(crate) kind: Kind,
-    /// Byte position in the template text.
-    pub(crate) pos: usize,
-    /// The token's text; empty for an error.
-    pub(crate) text: &'t str,
+    /// Whether white space stands before it.
+    pub(crate) spaced: bool,
+    /// Where it stands in the template text; empty for an error.
+    pub(crate) part: Part,
 }
 
 /// What a text was read as.
 #[derive(Debug)]
-pub(crate) struct Tokens<'t> {
+pub(crate) struct Tokens {
     /// The last one is `End` or `Error`.
-    pub(crate) list: Vec<Token<'t>>,
+    pub(crate) list: Vec<Token>,
     /// What the error is, where there is one.
     pub(crate) problem: String,
 }
 
-impl Token<'_> {
+impl Token {
+    /// Where it begins.
+    pub(crate) fn pos(self) -> u32 {
+        self.part.from
+    }
+
+    /// The token in the text it was read from.
+    pub(crate) fn text(self, input: &str) -> &str {
+        input
+            .get(self.part.from as usize..self.part.to as usize)
+            .unwrap_or_default()
+    }
+
     /// How error messages quote a token.
-    pub(crate) fn shown(&self) -> String {
+    pub(crate) fn shown(self, input: &str) -> String {
+        let text = self.text(input);
         match self.kind {
             Kind::End => "EOF".into(),
-            Kind::Keyword(_) | Kind::Dot => format!("<{}>", self.text),
-            _ if self.text.len() > 10 => {
-                let cut: String = self.text.chars().take(10).collect();
+            Kind::Keyword(_) | Kind::Dot => format!("<{text}>"),
+            _ if text.len() > 10 => {
+                let cut: String = text.chars().take(10).collect();
                 format!("{}...", crate::quote::quote(&cut))
             }
-            _ => crate::quote::quote(self.text),
+            _ => crate::quote::quote(text),
         }
     }
 }
@@ -100,13 +114,14 @@ impl Default for Delims {
 }
 
 /// Reads all tokens of `input`.
-pub(crate) fn tokens<'t>(input: &'t str, delims: &Delims) -> Tokens<'t> {
+pub(crate) fn tokens(input: &str, delims: &Delims) -> Tokens {
     let mut lexer = Lexer {
         input,
         delims,
         left: memmem::Finder::new(&delims.left),
         pos: 0,
-        out: Vec::with_capacity(input.len() / 8 + 8),
+        out: Vec::with_capacity(input.len() / 12 + 8),
+        spaced: false,
         parens: 0,
     };
     let mut problem = String::new();
@@ -126,7 +141,9 @@ struct Lexer<'t, 'd> {
     delims: &'d Delims,
     left: memmem::Finder<'d>,
     pos: usize,
-    out: Vec<Token<'t>>,
+    out: Vec<Token>,
+    /// Whether white space stands before the next token.
+    spaced: bool,
     parens: usize,
 }
 
@@ -148,10 +165,16 @@ impl<'t> Lexer<'t, '_> {
 
     /// Makes the next `len` bytes a token.
     fn push(&mut self, kind: Kind, len: usize) {
-        let text = self.rest().get(..len).unwrap_or("");
-        let pos = self.pos;
-        self.out.push(Token { kind, pos, text });
+        let from = self.pos;
         self.pos += len;
+        self.out.push(Token {
+            kind,
+            spaced: std::mem::take(&mut self.spaced),
+            part: Part {
+                from: place(from),
+                to: place(self.pos),
+            },
+        });
     }
 
     fn run(&mut self) -> Step<()> {
@@ -215,13 +238,12 @@ impl<'t> Lexer<'t, '_> {
     fn right_delim(&self) -> Option<(usize, bool)> {
         let rest = self.rest();
         let bytes = rest.as_bytes();
-        if matches!(bytes, [b' ' | b'\t' | b'\r' | b'\n', b'-', ..])
-            && rest[2..].starts_with(self.delims.right.as_str())
-        {
-            return Some((2 + self.delims.right.len(), true));
+        let right = self.delims.right.as_bytes();
+        if matches!(bytes, [b' ' | b'\t' | b'\r' | b'\n', b'-', ..]) && bytes[2..].starts_with(right) {
+            return Some((2 + right.len(), true));
         }
-        rest.starts_with(self.delims.right.as_str())
-            .then_some((self.delims.right.len(), false))
+        // Almost every place is no delimiter, which its first byte shows.
+        (bytes.first() == right.first() && bytes.starts_with(right)).then_some((right.len(), false))
     }
 
     fn action(&mut self) -> Step<()> {
@@ -257,11 +279,9 @@ impl<'t> Lexer<'t, '_> {
                     .is_some_and(|tail| tail.starts_with(self.delims.right.as_str()))
                 {
                     len -= 1;
-                    if len == 0 {
-                        return Ok(());
-                    }
                 }
-                self.push(Kind::Space, len);
+                self.pos += len;
+                self.spaced |= len > 0;
             }
             '=' => self.push(Kind::Assign, 1),
             ':' => {
@@ -334,11 +354,12 @@ impl<'t> Lexer<'t, '_> {
     /// A word must be followed by something that cannot be part of one.
     fn end_of_word(&mut self, len: usize) -> Step<()> {
         let after = &self.rest()[len..];
-        match after.chars().next() {
-            None | Some(' ' | '\t' | '\r' | '\n' | '.' | ',' | '|' | ':' | '=' | ')' | '(') => Ok(()),
+        match after.as_bytes().first() {
+            None | Some(b' ' | b'\t' | b'\r' | b'\n' | b'.' | b',' | b'|' | b':' | b'=' | b')' | b'(') => Ok(()),
             _ if after.starts_with(self.delims.right.as_str()) => Ok(()),
-            Some(bad) => {
+            Some(_) => {
                 self.pos += len;
+                let bad = after.chars().next().unwrap_or_default();
                 Err(format!("bad character {}", crate::quote::code_point(bad)))
             }
         }

@@ -37,13 +37,14 @@ pub mod error;
 pub mod semver;
 pub mod sprig;
 
+pub use crate::ast::Parsed;
 pub use crate::engine::Engine;
 pub use crate::error::Error;
 pub use crate::failure::Failure;
 pub use crate::function::{Functions, Signature};
 pub use crate::machine::{Machine, MissingKey};
 pub use crate::object::GoObject;
-pub use crate::value::{List, Map, Value};
+pub use crate::value::{List, Map, Text, Value};
 
 /// The text without what a missing value prints as.
 pub fn without_missing(text: String) -> String {

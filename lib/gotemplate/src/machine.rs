@@ -3,10 +3,11 @@
 //!
 //! Upstream concept: the state of an execution in `text/template`, with limits that Go does not have.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use crate::ast::{Branch, Call, Command, Expr, Node, Pipe, Source, Tree};
+use crate::ast::{At, Branch, Node, Nodes, Parsed, Place, Variable};
 use crate::budget::{Budget, Limits};
 use crate::error::Error;
 use crate::failure::Failure;
@@ -14,8 +15,8 @@ use crate::function::Functions;
 use crate::lex::Delims;
 use crate::object::Kind;
 use crate::parse::{self, Rules};
-use crate::template::Templates;
-use crate::value::Value;
+use crate::template::{Templates, Tree};
+use crate::value::{Text, Value};
 use crate::{bytes, print, quote};
 
 /// What a missing map key is.
@@ -43,16 +44,6 @@ impl From<Box<Error>> for Stop {
     }
 }
 
-/// The node the machine stands at.
-#[derive(Clone)]
-pub(crate) enum At {
-    Nothing,
-    Pipe(Rc<Pipe>),
-    Command(Rc<Command>),
-    Expr(Rc<Expr>),
-    Call(Rc<Call>),
-}
-
 /// A value and whether Go would hold it as an `interface {}` here, which shows in error messages.
 #[derive(Clone)]
 pub(crate) struct Slot {
@@ -75,16 +66,35 @@ pub struct Machine<'a> {
     pub(crate) budget: Budget,
     delims: Delims,
     templates: Rc<Templates>,
+    /// Texts that were executed before, parsed.
+    texts: HashMap<Text, Arc<Parsed>>,
     /// The name of the set of templates, for errors.
     set: String,
-    running: Rc<str>,
-    source: Rc<Source>,
+    /// The template that is being executed.
+    running: Option<Rc<Tree>>,
     at: At,
-    pub(crate) variables: Vec<(Rc<str>, Slot)>,
+    /// Variables of all templates that are being executed, inner ones behind outer ones.
+    variables: Vec<(Variable, Slot)>,
+    /// Where the variables of the running template begin.
+    scope: usize,
     out: String,
+    /// Buffers to print into.
+    spare: Vec<String>,
     depth: usize,
-    nested: BTreeMap<String, usize>,
+    nested: HashMap<Text, usize>,
 }
+
+/// Stack that a level of nesting may need, functions with recursion of their own included, and what is added where
+/// less is left.
+pub(crate) const LEVEL_STACK: usize = 4 << 20;
+pub(crate) const MORE_STACK: usize = 32 << 20;
+
+/// The number of `$` in every text.
+const ROOT: Variable = 0;
+
+/// How many texts are kept in parsed form for the next time they are executed, and how long they may be.
+const KEPT_TEXTS: usize = 1_000;
+const KEPT_TEXT: usize = 4 << 10;
 
 impl<'a> Machine<'a> {
     pub(crate) fn new(functions: Rc<Functions<'a>>, missing: MissingKey, delims: Delims, limits: Limits) -> Self {
@@ -95,17 +105,16 @@ impl<'a> Machine<'a> {
             budget: Budget::new(limits),
             delims,
             templates: Rc::new(Templates::default()),
+            texts: HashMap::new(),
             set: String::new(),
-            running: Rc::from(""),
-            source: Rc::new(Source {
-                name: String::new(),
-                text: String::new(),
-            }),
+            running: None,
             at: At::Nothing,
             variables: Vec::new(),
+            scope: 0,
             out: String::new(),
+            spare: Vec::new(),
             depth: 0,
-            nested: BTreeMap::new(),
+            nested: HashMap::new(),
         }
     }
 
@@ -114,18 +123,30 @@ impl<'a> Machine<'a> {
     /// # Errors
     /// The text is no template.
     pub fn parse(&mut self, name: &str, text: &str) -> Result<(), Error> {
-        for tree in self.trees(name, text)? {
-            self.templates.add(tree);
-        }
-        Ok(())
+        let parsed = self.parsed(name, text)?;
+        self.templates.add(name, &parsed)
     }
 
-    fn trees(&self, name: &str, text: &str) -> Result<Vec<Tree>, Error> {
+    /// [`Self::parse`] for a text that was parsed before. One that another engine parsed, with other functions or
+    /// delimiters, is parsed again.
+    ///
+    /// # Errors
+    /// The text is no template for this machine.
+    pub fn add(&mut self, name: &str, parsed: &Arc<Parsed>) -> Result<(), Error> {
+        if Arc::ptr_eq(&parsed.functions, self.functions.known()) && parsed.delims == self.delims {
+            self.templates.add(name, parsed)
+        } else {
+            self.parse(name, &parsed.text)
+        }
+    }
+
+    fn parsed(&self, name: &str, text: &str) -> Result<Arc<Parsed>, Error> {
         let rules = Rules {
             delims: &self.delims,
+            functions: self.functions.known(),
             function: &|function| self.functions.find(function),
         };
-        parse::parse(name, text, &rules)
+        Ok(Arc::new(parse::parse(name, text, &rules)?))
     }
 
     /// Names the set of templates, as errors about unknown templates show it.
@@ -148,27 +169,30 @@ impl<'a> Machine<'a> {
     /// # Errors
     /// The execution stopped; what it had printed is gone.
     pub fn execute(&mut self, name: &str, dot: Value) -> Result<String, Error> {
-        let Some(tree) = self.templates.find(name) else {
+        let tree = self.known(name)?;
+        self.print_apart(tree, dot)
+    }
+
+    fn known(&self, name: &str) -> Result<Rc<Tree>, Error> {
+        self.templates.find(name).ok_or_else(|| {
             // Go names the set after the template that all others were parsed into.
             let set = quote::quote(&self.set);
-            return Err(Error::Template {
+            Error::Template {
                 message: format!("no template {} associated with template {set}", quote::quote(name)),
-            });
-        };
-        let running = std::mem::replace(&mut self.running, Rc::clone(&tree.name));
-        let source = std::mem::replace(&mut self.source, Rc::clone(&tree.source));
+            }
+        })
+    }
+
+    /// What a template prints, apart from what was printed so far.
+    fn print_apart(&mut self, tree: Rc<Tree>, dot: Value) -> Result<String, Error> {
+        let fresh = self.spare.pop().unwrap_or_default();
+        let out = std::mem::replace(&mut self.out, fresh);
         let at = std::mem::replace(&mut self.at, At::Nothing);
-        let out = std::mem::take(&mut self.out);
         // Nothing given is nothing at all, not an interface that holds nil.
         let dot = if dot.is_nil() { Value::Missing } else { dot };
-        let first = vec![(Rc::from("$"), Slot::from(dot.clone()))];
-        let variables = std::mem::replace(&mut self.variables, first);
-        let result = self.list(&Slot::from(dot), &tree.body);
+        let result = self.run_tree(tree, dot);
         let printed = std::mem::replace(&mut self.out, out);
-        self.running = running;
-        self.source = source;
         self.at = at;
-        self.variables = variables;
         match result {
             Err(Stop::Error(error)) => Err(*error),
             Err(Stop::Break | Stop::Continue) | Ok(()) if self.depth > 0 => Ok(printed),
@@ -176,23 +200,43 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// Executes a template with variables of its own.
+    fn run_tree(&mut self, tree: Rc<Tree>, dot: Value) -> Result<(), Stop> {
+        let outer = self.running.replace(Rc::clone(&tree));
+        let scope = std::mem::replace(&mut self.scope, self.variables.len());
+        self.variables.push((ROOT, dot.clone().into()));
+        let result = self.list(&tree.code, &dot.into(), tree.body);
+        self.variables.truncate(self.scope);
+        self.scope = scope;
+        self.running = outer;
+        result
+    }
+
     /// Executes the template `name` as a function does that runs templates; the same name inside itself is limited
     /// to `limit` levels.
     ///
     /// # Errors
     /// The execution stopped, or the limit is reached.
-    pub fn include(&mut self, name: &str, dot: Value, limit: usize) -> Result<String, Failure> {
-        let level = self.nested.entry(name.to_owned()).or_insert(0);
-        if *level > limit {
-            let message = format!("rendering template has a nested reference name: {name}");
-            return Err(Failure::new(format!("{message}: unable to execute template")));
+    pub fn include(&mut self, name: &str, dot: Value, limit: usize) -> Result<Text, Failure> {
+        match self.nested.get_mut(name) {
+            Some(level) if *level > limit => {
+                let message = format!("rendering template has a nested reference name: {name}");
+                return Err(Failure::new(format!("{message}: unable to execute template")));
+            }
+            Some(level) => *level += 1,
+            None => {
+                self.nested.insert(name.into(), 1);
+            }
         }
-        *level += 1;
-        let result = self.execute(name, dot);
+        let result = self.known(name).and_then(|tree| self.print_apart(tree, dot));
         if let Some(level) = self.nested.get_mut(name) {
             *level -= 1;
         }
-        Ok(result?)
+        let mut printed = result?;
+        let text = Text::from(printed.as_str());
+        printed.clear();
+        self.spare.push(printed);
+        Ok(text)
     }
 
     /// Parses and executes `text` as a template of its own, which sees every known template; what it defines is
@@ -202,25 +246,29 @@ impl<'a> Machine<'a> {
     /// The text is no template, or its execution stopped.
     pub fn execute_text(&mut self, name: &str, text: &str, dot: Value) -> Result<String, Error> {
         self.budget.text(text.len()).map_err(|failure| self.limit(failure))?;
+        let parsed = match self.texts.get(text) {
+            Some(known) => Arc::clone(known),
+            None => {
+                let parsed = self.parsed(name, text)?;
+                if self.texts.len() < KEPT_TEXTS && text.len() <= KEPT_TEXT {
+                    self.texts.insert(text.into(), Arc::clone(&parsed));
+                }
+                parsed
+            }
+        };
         let outer = Rc::clone(&self.templates);
         self.templates = Rc::new(Templates::inside(Rc::clone(&outer)));
-        let result = self.trees(name, text).and_then(|trees| {
-            for tree in trees {
-                if *tree.name == *name {
-                    self.templates.add_main(tree);
-                } else {
-                    self.templates.add(tree);
-                }
-            }
-            self.execute(name, dot)
-        });
+        let result = self
+            .templates
+            .add_main(name, &parsed)
+            .and_then(|()| self.execute(name, dot));
         self.templates = outer;
         result
     }
 
     /// The name of the template that is being executed.
     pub fn running(&self) -> &str {
-        &self.running
+        self.running.as_ref().map_or("", |tree| &tree.name)
     }
 
     /// Accounts for a text of `bytes` that a function is about to make.
@@ -248,29 +296,25 @@ impl<'a> Machine<'a> {
         match failure {
             Failure::Template(error) => *error,
             Failure::Message(message) | Failure::Raised(message) | Failure::Limit(message) => Error::Limit {
-                name: self.running.to_string(),
+                name: self.running().to_owned(),
                 message,
             },
         }
     }
 
     pub(crate) fn standing(&self) -> At {
-        self.at.clone()
+        self.at
     }
 
     pub(crate) fn stand(&mut self, at: At) {
         self.at = at;
     }
 
-    /// Where the machine stands: byte position and the node's text.
-    fn place(&self) -> Option<(usize, String)> {
-        match &self.at {
-            At::Nothing => None,
-            At::Pipe(pipe) => Some((pipe.pos, pipe.to_string())),
-            At::Command(command) => Some((command.pos, command.to_string())),
-            At::Expr(expr) => Some((expr.pos, expr.to_string())),
-            At::Call(call) => Some((call.pos, call.to_string())),
-        }
+    /// Where the machine stands: `FILE:LINE:COLUMN` and the node's text.
+    fn place(&self) -> Option<(String, String)> {
+        let tree = self.running.as_ref()?;
+        let (pos, text) = tree.code.shown(self.at)?;
+        Some((tree.code.location(&tree.file, pos), text))
     }
 
     /// An error at the node the machine stands at.
@@ -279,13 +323,12 @@ impl<'a> Machine<'a> {
     }
 
     fn stopped(&self, message: String, by_function: bool, inner: Option<Box<Error>>) -> Box<Error> {
-        let Some((pos, context)) = self.place() else {
+        let Some((location, context)) = self.place() else {
             return Box::new(Error::Template {
-                message: format!("{}: {message}", self.running),
+                message: format!("{}: {message}", self.running()),
             });
         };
-        let location = self.source.location(pos);
-        let template = self.running.to_string();
+        let template = self.running().to_owned();
         Box::new(Error::Execute {
             location,
             template,
@@ -313,7 +356,7 @@ impl<'a> Machine<'a> {
     fn raised(&self, message: String) -> Box<Error> {
         let location = self
             .place()
-            .map_or_else(|| self.running.to_string(), |(pos, _)| self.source.location(pos));
+            .map_or_else(|| self.running().to_owned(), |(location, _)| location);
         Box::new(Error::Raised { location, message })
     }
 
@@ -321,37 +364,43 @@ impl<'a> Machine<'a> {
         self.budget.step(count).map_err(|failure| Box::new(self.limit(failure)))
     }
 
-    pub(crate) fn enter(&mut self) -> Result<(), Box<Error>> {
-        self.depth += 1;
-        if self.depth > self.budget.limits().depth {
-            let message = format!("nesting exceeds {} levels", self.budget.limits().depth);
-            return Err(Box::new(Error::Limit {
-                name: self.running.to_string(),
+    /// Goes one level deeper, on a stack that is large enough for it. Every way deeper leads through here.
+    pub(crate) fn deeper<T, E: From<Box<Error>>>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        if self.depth == self.budget.limits().depth {
+            let message = format!("nesting exceeds {} levels", self.depth);
+            return Err(E::from(Box::new(Error::Limit {
+                name: self.running().to_owned(),
                 message,
-            }));
+            })));
         }
-        Ok(())
-    }
-
-    pub(crate) fn leave(&mut self) {
+        self.depth += 1;
+        let result = stacker::maybe_grow(LEVEL_STACK, MORE_STACK, || work(self));
         self.depth -= 1;
+        result
     }
 
-    pub(crate) fn variable(&self, name: &str) -> Option<Slot> {
-        self.variables
-            .iter()
-            .rev()
-            .find(|(known, _)| &**known == name)
+    /// The variables of the running template.
+    fn variables(&mut self) -> &mut [(Variable, Slot)] {
+        self.variables.get_mut(self.scope..).unwrap_or_default()
+    }
+
+    pub(crate) fn variable(&mut self, variable: Variable) -> Option<Slot> {
+        let mut known = self.variables().iter().rev();
+        known
+            .find(|(known, _)| *known == variable)
             .map(|(_, slot)| slot.clone())
     }
 
-    pub(crate) fn declare(&mut self, name: &Rc<str>, value: Value) {
-        self.variables.push((Rc::clone(name), value.into()));
+    pub(crate) fn declare(&mut self, variable: Variable, value: Value) {
+        self.variables.push((variable, value.into()));
     }
 
     /// Sets a variable; false if there is none of that name.
-    pub(crate) fn assign(&mut self, name: &str, slot: Slot) -> bool {
-        let found = self.variables.iter_mut().rev().find(|(known, _)| &**known == name);
+    pub(crate) fn assign(&mut self, variable: Variable, slot: Slot) -> bool {
+        let found = self.variables().iter_mut().rev().find(|(known, _)| *known == variable);
         let known = found.is_some();
         if let Some((_, old)) = found {
             *old = slot;
@@ -359,12 +408,29 @@ impl<'a> Machine<'a> {
         known
     }
 
+    /// How many variables are declared.
+    pub(crate) fn declared(&self) -> usize {
+        self.variables.len()
+    }
+
+    /// Forgets all variables but the first.
+    pub(crate) fn forget(&mut self, from: usize) {
+        self.variables.truncate(from);
+    }
+
+    /// Sets the variable that was declared so many declarations ago.
+    pub(crate) fn reassign(&mut self, at: usize, slot: Slot) {
+        if let Some((_, old)) = self.variables.get_mut(at) {
+            *old = slot;
+        }
+    }
+
     fn write(&mut self, text: &str) -> Result<(), Box<Error>> {
         let grown = self.out.len() + text.len();
         if grown > self.budget.limits().text {
             let message = format!("the output is longer than {} bytes", self.budget.limits().text);
             return Err(Box::new(Error::Limit {
-                name: self.running.to_string(),
+                name: self.running().to_owned(),
                 message,
             }));
         }
@@ -376,31 +442,28 @@ impl<'a> Machine<'a> {
     }
 
     /// Executes nodes in a scope of their own.
-    pub(crate) fn list(&mut self, dot: &Slot, nodes: &[Node]) -> Result<(), Stop> {
-        self.enter()?;
-        let result = nodes.iter().try_for_each(|node| self.node(dot, node));
-        self.leave();
-        result
+    pub(crate) fn list(&mut self, code: &Parsed, dot: &Slot, nodes: Nodes) -> Result<(), Stop> {
+        self.deeper(|machine| {
+            let mut nodes = code.nodes[nodes.range()].iter();
+            nodes.try_for_each(|node| machine.node(code, dot, *node))
+        })
     }
 
-    fn node(&mut self, dot: &Slot, node: &Node) -> Result<(), Stop> {
+    fn node(&mut self, code: &Parsed, dot: &Slot, node: Node) -> Result<(), Stop> {
         self.charge(1)?;
         match node {
-            Node::Text(from, to) => {
-                let source = Rc::clone(&self.source);
-                Ok(self.write(source.part(*from, *to))?)
-            }
+            Node::Text(part) => Ok(self.write(code.part(part))?),
             Node::Action(pipe) => {
-                let value = self.pipeline(dot, pipe)?;
-                if pipe.declared.is_empty() {
-                    Ok(self.print(&value)?)
-                } else {
-                    Ok(())
+                let value = self.pipeline(code, dot, pipe)?;
+                if code.pipe(pipe).declared.len() == 0 {
+                    self.print(&value)?;
                 }
+                Ok(())
             }
-            Node::If(branch) | Node::With(branch) => self.condition(dot, branch),
-            Node::Range(branch) => self.range(dot, branch),
-            Node::Template(call) => self.template(dot, call),
+            Node::If(branch) => self.condition(code, dot, &code.branches[branch as usize], false),
+            Node::With(branch) => self.condition(code, dot, &code.branches[branch as usize], true),
+            Node::Range(branch) => self.range(code, dot, &code.branches[branch as usize]),
+            Node::Template(call) => self.template(code, dot, call),
             Node::Break => Err(Stop::Break),
             Node::Continue => Err(Stop::Continue),
         }
@@ -424,41 +487,34 @@ impl<'a> Machine<'a> {
         self.write(&text)
     }
 
-    fn condition(&mut self, dot: &Slot, branch: &Rc<Branch>) -> Result<(), Stop> {
+    fn condition(&mut self, code: &Parsed, dot: &Slot, branch: &Branch, with: bool) -> Result<(), Stop> {
         let scope = self.variables.len();
-        let value = self.pipeline(dot, &branch.pipe)?;
+        let value = self.pipeline(code, dot, branch.pipe)?;
         let result = if value.truth() {
-            if branch.word == "with" {
-                self.list(&value.into(), &branch.body)
+            if with {
+                self.list(code, &value.into(), branch.body)
             } else {
-                self.list(dot, &branch.body)
+                self.list(code, dot, branch.body)
             }
         } else {
-            branch.otherwise.as_ref().map_or(Ok(()), |nodes| self.list(dot, nodes))
+            branch.otherwise.map_or(Ok(()), |nodes| self.list(code, dot, nodes))
         };
         self.variables.truncate(scope);
         result
     }
 
-    fn template(&mut self, dot: &Slot, call: &Rc<Call>) -> Result<(), Stop> {
-        self.stand(At::Call(Rc::clone(call)));
+    fn template(&mut self, code: &Parsed, dot: &Slot, call: Place) -> Result<(), Stop> {
+        self.stand(At::Call(call));
+        let call = &code.calls[call as usize];
         let Some(tree) = self.templates.find(&call.name) else {
             return Err(self
                 .fail(format!("template {} not defined", quote::quote(&call.name)))
                 .into());
         };
-        let dot = match &call.pipe {
-            Some(pipe) => self.pipeline(dot, pipe)?,
+        let dot = match call.pipe {
+            Some(pipe) => self.pipeline(code, dot, pipe)?,
             None => Value::Missing,
         };
-        let running = std::mem::replace(&mut self.running, Rc::clone(&tree.name));
-        let source = std::mem::replace(&mut self.source, Rc::clone(&tree.source));
-        let first = vec![(Rc::from("$"), Slot::from(dot.clone()))];
-        let variables = std::mem::replace(&mut self.variables, first);
-        let result = self.list(&dot.into(), &tree.body);
-        self.running = running;
-        self.source = source;
-        self.variables = variables;
-        result
+        self.run_tree(tree, dot)
     }
 }

@@ -1,54 +1,84 @@
-//! Tokens become trees: one for the text itself and one per `define` or `block` in it.
+//! Tokens become one [`Parsed`] text: its own nodes and those of each `define` or `block` in it.
 //!
 //! Upstream concept: the parser of `text/template/parse`: unknown functions, undeclared variables and misplaced
 //! keywords are errors here, with the line on which the parser stood.
 
-use std::rc::Rc;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::ast::{Branch, Call, Node, Source, Tree};
+use crate::ast::{
+    Branch, Call, Command, Definition, Expr, MAX_TEXT, Node, Nodes, Parsed, Part, Place, Places, Variable, line, place,
+};
 use crate::error::Error;
 use crate::lex::{self, Delims, Keyword, Kind, Token, Tokens};
 use crate::quote;
+use crate::value::Text;
 
 /// Nested blocks and parentheses a template may have; Go has no limit, real charts stay under 30.
 const MAX_NESTING: usize = 400;
 
-/// Finds the number of a function, and its name to keep.
-pub(crate) type Find<'r> = dyn Fn(&str) -> Option<(usize, Arc<str>)> + 'r;
+/// Stack that a level of nesting may need, and what is added where less is left.
+const LEVEL_STACK: usize = 128 << 10;
+const MORE_STACK: usize = 2 << 20;
 
 /// What a parse needs to know.
 pub(crate) struct Rules<'r> {
     pub(crate) delims: &'r Delims,
-    /// The number of a function, and its name to keep.
-    pub(crate) function: &'r Find<'r>,
+    /// Names of functions, for the record.
+    pub(crate) functions: &'r Arc<[Arc<str>]>,
+    /// Finds the number of a function.
+    pub(crate) function: &'r dyn Fn(&str) -> Option<usize>,
 }
 
-/// Parses `text`; the last tree is that of the text itself, under `name`.
-pub(crate) fn parse(name: &str, text: &str, rules: &Rules<'_>) -> Result<Vec<Tree>, Error> {
-    let source = Rc::new(Source {
-        name: name.to_owned(),
-        text: text.to_owned(),
-    });
+/// Parses `text`. Only errors show its name.
+pub(crate) fn parse(name: &str, text: &str, rules: &Rules<'_>) -> Result<Parsed, Error> {
+    if text.len() > MAX_TEXT {
+        return Err(Error::Limit {
+            name: name.to_owned(),
+            message: format!("a text of more than {MAX_TEXT} bytes"),
+        });
+    }
+    let tokens = lex::tokens(text, rules.delims);
     let mut parser = Parser {
-        tokens: lex::tokens(&source.text, rules.delims),
+        text,
+        out: Parsed {
+            text: String::new(),
+            delims: rules.delims.clone(),
+            functions: Arc::clone(rules.functions),
+            definitions: Vec::new(),
+            body: Nodes::default(),
+            blank: false,
+            nodes: Vec::with_capacity(tokens.list.len() / 8),
+            branches: Vec::new(),
+            calls: Vec::new(),
+            pipes: Vec::with_capacity(tokens.list.len() / 8),
+            commands: Vec::with_capacity(tokens.list.len() / 8),
+            exprs: Vec::with_capacity(tokens.list.len() / 3),
+            strings: Vec::new(),
+            numbers: Vec::new(),
+            variables: Vec::new(),
+            declared: Vec::new(),
+        },
+        tokens,
         next: 0,
         rules,
-        source: Rc::clone(&source),
-        variables: vec![Rc::from("$")],
-        trees: Vec::new(),
+        name,
+        open: Open::default(),
+        numbers: HashMap::new(),
+        visible: Vec::new(),
         ranges: 0,
         nesting: 0,
         action_start: None,
     };
+    let root = parser.number("$");
+    parser.show(root);
     match parser.file() {
         Ok(body) => {
-            parser.add(Tree {
-                name: Rc::from(name),
-                source: Rc::clone(&source),
-                body,
-            })?;
-            Ok(parser.trees)
+            let mut parsed = parser.out;
+            text.clone_into(&mut parsed.text);
+            parsed.body = body;
+            parsed.blank = parsed.is_blank(body);
+            Ok(parsed)
         }
         Err(message) => Err(parser.error(message)),
     }
@@ -57,16 +87,42 @@ pub(crate) fn parse(name: &str, text: &str, rules: &Rules<'_>) -> Result<Vec<Tre
 pub(crate) type Step<T> = Result<T, String>;
 
 pub(crate) struct Parser<'t, 'r> {
-    tokens: Tokens<'t>,
+    text: &'t str,
+    pub(crate) out: Parsed,
+    tokens: Tokens,
     next: usize,
     pub(crate) rules: &'r Rules<'r>,
-    source: Rc<Source>,
-    pub(crate) variables: Vec<Rc<str>>,
-    trees: Vec<Tree>,
+    name: &'r str,
+    pub(crate) open: Open,
+    /// Variables by their name.
+    numbers: HashMap<Text, Variable>,
+    /// Variables declared in the blocks around the place that is being read.
+    visible: Vec<Variable>,
     ranges: usize,
     pub(crate) nesting: usize,
     /// Where the action began that is being read.
-    action_start: Option<usize>,
+    action_start: Option<u32>,
+}
+
+/// What belongs to lists that are not complete yet, inner ones behind outer ones.
+#[derive(Default)]
+pub(crate) struct Open {
+    nodes: Vec<Node>,
+    pub(crate) commands: Vec<Command>,
+    pub(crate) exprs: Vec<Expr>,
+}
+
+/// Moves what was put on the stack since `mark` to the end of a list, where it stays.
+pub(crate) fn close<T>(open: &mut Vec<T>, mark: usize, list: &mut Vec<T>) -> Places {
+    let from = list.len();
+    list.extend(open.drain(mark..));
+    Places::new(from, list.len())
+}
+
+/// Adds to a list and tells the place.
+pub(crate) fn add<T>(list: &mut Vec<T>, item: T) -> Place {
+    list.push(item);
+    place(list.len() - 1)
 }
 
 /// What ended a list of nodes.
@@ -78,36 +134,87 @@ enum Stop {
 impl<'t> Parser<'t, '_> {
     fn error(&self, message: String) -> Error {
         let token = self.tokens.list.get(self.next.saturating_sub(1));
-        let line = token.map_or(1, |token| self.source.line(token.pos));
+        let line = token.map_or(1, |token| line(self.text, token.pos()));
         Error::Parse {
-            name: self.source.name.clone(),
+            name: self.name.to_owned(),
             line,
             message,
         }
     }
 
-    fn add(&mut self, tree: Tree) -> Result<(), Error> {
-        if let Some(old) = self.trees.iter_mut().find(|old| old.name == tree.name) {
-            if old.is_blank() {
-                *old = tree;
-            } else if !tree.is_blank() {
-                let message = format!("multiple definition of template {}", quote::quote(&tree.name));
-                return Err(self.error(message));
+    fn define(&mut self, name: String, body: Nodes) -> Step<()> {
+        let definition = Definition {
+            name: name.into(),
+            body,
+            blank: self.out.nodes[body.range()]
+                .iter()
+                .all(|node| matches!(node, Node::Text(part) if self.part(*part).trim().is_empty())),
+        };
+        let known = &mut self.out.definitions;
+        if let Some(old) = known.iter_mut().find(|old| old.name == definition.name) {
+            if old.blank {
+                *old = definition;
+            } else if !definition.blank {
+                return Err(format!(
+                    "multiple definition of template {}",
+                    quote::quote(&definition.name)
+                ));
             }
-            return Ok(());
+        } else {
+            known.push(definition);
         }
-        self.trees.push(tree);
         Ok(())
     }
 
-    pub(crate) fn peek(&self) -> Kind {
-        self.tokens.list.get(self.next).map_or(Kind::End, |token| token.kind)
+    pub(crate) fn part(&self, part: Part) -> &'t str {
+        let text: &'t str = self.text;
+        text.get(part.from as usize..part.to as usize).unwrap_or_default()
     }
 
-    pub(crate) fn take(&mut self) -> Token<'t> {
+    pub(crate) fn token_text(&self, token: Token) -> &'t str {
+        self.part(token.part)
+    }
+
+    /// The number of a variable of that name.
+    pub(crate) fn number(&mut self, name: &str) -> Variable {
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        let number = add(&mut self.out.variables, Text::from(name));
+        self.numbers.insert(Text::from(name), number);
+        number
+    }
+
+    /// Declares a variable.
+    pub(crate) fn show(&mut self, variable: Variable) {
+        self.visible.push(variable);
+    }
+
+    pub(crate) fn known_variable(&self, name: &str) -> Step<Variable> {
+        let number = self.numbers.get(name).copied();
+        number
+            .filter(|number| self.visible.contains(number))
+            .ok_or_else(|| format!("undefined variable {}", quote::quote(name)))
+    }
+
+    /// Reads what sees no variable but `$`, and no loop around it.
+    fn apart<T>(&mut self, read: impl FnOnce(&mut Self) -> Step<T>) -> Step<T> {
+        let visible = std::mem::replace(&mut self.visible, vec![0]);
+        let ranges = std::mem::take(&mut self.ranges);
+        let result = read(self);
+        self.visible = visible;
+        self.ranges = ranges;
+        result
+    }
+
+    pub(crate) fn peek(&self) -> Token {
         let last = self.tokens.list.len() - 1;
-        let token = self.tokens.list[self.next.min(last)];
-        self.next = (self.next + 1).min(last + 1);
+        self.tokens.list[self.next.min(last)]
+    }
+
+    pub(crate) fn take(&mut self) -> Token {
+        let token = self.peek();
+        self.next = (self.next + 1).min(self.tokens.list.len());
         token
     }
 
@@ -124,29 +231,12 @@ impl<'t> Parser<'t, '_> {
         self.next = self.next.saturating_sub(1);
     }
 
-    pub(crate) fn skip_space(&mut self) {
-        while self.peek() == Kind::Space {
-            self.next += 1;
-        }
-    }
-
-    pub(crate) fn take_word(&mut self) -> Token<'t> {
-        self.skip_space();
-        self.take()
-    }
-
-    pub(crate) fn peek_word(&mut self) -> Token<'t> {
-        let token = self.take_word();
-        self.back();
-        token
-    }
-
-    pub(crate) fn unexpected<T>(&self, token: &Token<'_>, context: &str) -> Step<T> {
+    pub(crate) fn unexpected<T>(&self, token: Token, context: &str) -> Step<T> {
         if token.kind == Kind::Error {
             let mut text = self.tokens.problem.clone();
-            let started = self.action_start.map_or(0, |start| self.source.line(start));
-            if started != 0 && started != self.source.line(token.pos) {
-                let place = format!(" in action started at {}:{started}", self.source.name);
+            let started = self.action_start.map_or(0, |start| line(self.text, start));
+            if started != 0 && started != line(self.text, token.pos()) {
+                let place = format!(" in action started at {}:{started}", self.name);
                 let tail = if text.ends_with(" action") {
                     &place[" in action".len()..]
                 } else {
@@ -156,105 +246,92 @@ impl<'t> Parser<'t, '_> {
             }
             return Err(text);
         }
-        Err(format!("unexpected {} in {context}", token.shown()))
+        Err(format!("unexpected {} in {context}", token.shown(self.text)))
     }
 
-    fn expect(&mut self, kind: Kind, context: &str) -> Step<Token<'t>> {
-        let token = self.take_word();
+    fn expect(&mut self, kind: Kind, context: &str) -> Step<Token> {
+        let token = self.take();
         if token.kind == kind {
             Ok(token)
         } else {
-            self.unexpected(&token, context)
+            self.unexpected(token, context)
         }
     }
 
-    pub(crate) fn deeper(&mut self) -> Step<()> {
+    /// Reads one more level, on a stack that is large enough for it.
+    pub(crate) fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Step<T>) -> Step<T> {
         self.nesting += 1;
         if self.nesting > MAX_NESTING {
-            Err(format!("nesting exceeds {MAX_NESTING} levels"))
-        } else {
-            Ok(())
+            return Err(format!("nesting exceeds {MAX_NESTING} levels"));
         }
+        let result = stacker::maybe_grow(LEVEL_STACK, MORE_STACK, || read(self));
+        self.nesting -= 1;
+        result
     }
 
-    fn file(&mut self) -> Step<Vec<Node>> {
-        let mut body = Vec::new();
+    fn file(&mut self) -> Step<Nodes> {
         loop {
             let token = self.take();
             match token.kind {
-                Kind::End => return Ok(body),
-                Kind::Text => body.push(Node::Text(token.pos, token.pos + token.text.len())),
+                Kind::End => return Ok(close(&mut self.open.nodes, 0, &mut self.out.nodes)),
+                Kind::Text => self.open.nodes.push(Node::Text(token.part)),
                 Kind::Left => {
-                    if self.peek_word().kind == Kind::Keyword(Keyword::Define) {
-                        self.take_word();
+                    if self.peek().kind == Kind::Keyword(Keyword::Define) {
+                        self.take();
                         self.definition()?;
                         continue;
                     }
-                    self.action_start = Some(token.pos);
+                    self.action_start = Some(token.pos());
                     match self.action()? {
-                        Ok(node) => body.push(node),
+                        Ok(node) => self.open.nodes.push(node),
                         Err(Stop::End) => return Err("unexpected {{end}}".into()),
                         Err(Stop::Else) => return Err("unexpected {{else}}".into()),
                     }
                 }
-                _ => return self.unexpected(&token, "input"),
+                _ => return self.unexpected(token, "input"),
             }
         }
     }
 
     fn definition(&mut self) -> Step<()> {
         let context = "define clause";
-        let token = self.take_word();
-        let name = match token.kind {
-            Kind::Str | Kind::RawStr => quote::unquote(token.text).ok_or("invalid syntax")?,
-            _ => return self.unexpected(&token, context),
-        };
+        let (_, name) = self.template_name(context)?;
         self.expect(Kind::Right, context)?;
-        let outer = std::mem::replace(&mut self.variables, vec![Rc::from("$")]);
-        let ranges = std::mem::take(&mut self.ranges);
-        let (body, stop) = self.list()?;
+        let (body, stop) = self.apart(Self::list)?;
         if matches!(stop, Stop::Else) {
             return Err(format!("unexpected {{{{else}}}} in {context}"));
         }
-        self.variables = outer;
-        self.ranges = ranges;
-        let tree = Tree {
-            name: Rc::from(name),
-            source: Rc::clone(&self.source),
-            body,
-        };
-        self.add(tree).map_err(|error| match error {
-            Error::Parse { message, .. } => message,
-            other => other.to_string(),
-        })
+        self.define(name, body)
     }
 
     /// Nodes up to `{{end}}` or `{{else}}`; of the latter, what follows the word is still to be read.
-    fn list(&mut self) -> Step<(Vec<Node>, Stop)> {
-        self.deeper()?;
-        let mut body = Vec::new();
+    fn list(&mut self) -> Step<(Nodes, Stop)> {
+        let mark = self.open.nodes.len();
+        let stop = self.deeper(Self::nodes)?;
+        let nodes = close(&mut self.open.nodes, mark, &mut self.out.nodes);
+        Ok((nodes, stop))
+    }
+
+    fn nodes(&mut self) -> Step<Stop> {
         loop {
             let token = self.take();
             match token.kind {
-                Kind::Text => body.push(Node::Text(token.pos, token.pos + token.text.len())),
+                Kind::Text => self.open.nodes.push(Node::Text(token.part)),
                 Kind::Left => {
-                    self.action_start = Some(token.pos);
+                    self.action_start = Some(token.pos());
                     match self.action()? {
-                        Ok(node) => body.push(node),
-                        Err(stop) => {
-                            self.nesting -= 1;
-                            return Ok((body, stop));
-                        }
+                        Ok(node) => self.open.nodes.push(node),
+                        Err(stop) => return Ok(stop),
                     }
                 }
                 Kind::End => return Err("unexpected EOF".into()),
-                _ => return self.unexpected(&token, "input"),
+                _ => return self.unexpected(token, "input"),
             }
         }
     }
 
     fn action(&mut self) -> Step<Result<Node, Stop>> {
-        let token = self.take_word();
+        let token = self.take();
         let Kind::Keyword(word) = token.kind else {
             self.back();
             let pipe = self.pipeline("command", Kind::Right)?;
@@ -263,7 +340,7 @@ impl<'t> Parser<'t, '_> {
         Ok(Ok(match word {
             Keyword::Block => self.block()?,
             Keyword::Break | Keyword::Continue => {
-                let name = token.text;
+                let name = self.token_text(token);
                 self.expect(Kind::Right, &format!("{{{{{name}}}}}"))?;
                 if self.ranges == 0 {
                     return Err(format!("{{{{{name}}}}} outside {{{{range}}}}"));
@@ -276,7 +353,7 @@ impl<'t> Parser<'t, '_> {
             }
             Keyword::Else => {
                 // `else if` and `else with` are read by the block they belong to.
-                if !matches!(self.peek_word().kind, Kind::Keyword(Keyword::If | Keyword::With)) {
+                if !matches!(self.peek().kind, Kind::Keyword(Keyword::If | Keyword::With)) {
                     self.expect(Kind::Right, "else")?;
                 }
                 return Ok(Err(Stop::Else));
@@ -297,8 +374,8 @@ impl<'t> Parser<'t, '_> {
         }))
     }
 
-    fn branch(&mut self, word: &'static str) -> Step<Rc<Branch>> {
-        let scope = self.variables.len();
+    fn branch(&mut self, word: &'static str) -> Step<Place> {
+        let scope = self.visible.len();
         let pipe = self.pipeline(word, Kind::Right)?;
         let is_range = word == "range";
         self.ranges += usize::from(is_range);
@@ -306,23 +383,23 @@ impl<'t> Parser<'t, '_> {
         self.ranges -= usize::from(is_range);
         let mut otherwise = None;
         if matches!(stop, Stop::Else) {
-            let next = self.peek_word();
-            let chained = match next.kind {
+            let chained = match self.peek().kind {
                 Kind::Keyword(Keyword::If) if word == "if" && self.after_else() => Some("if"),
                 Kind::Keyword(Keyword::With) if word == "with" && self.after_else() => Some("with"),
                 _ => None,
             };
             if let Some(chained) = chained {
                 // The chained block shares our `end`.
-                self.take_word();
-                self.deeper()?;
-                let inner = self.branch(chained)?;
-                self.nesting -= 1;
-                otherwise = Some(vec![if chained == "if" {
+                self.take();
+                let inner = self.deeper(|parser| parser.branch(chained))?;
+                let node = if chained == "if" {
                     Node::If(inner)
                 } else {
                     Node::With(inner)
-                }]);
+                };
+                let at = self.out.nodes.len();
+                self.out.nodes.push(node);
+                otherwise = Some(Nodes::new(at, at + 1));
             } else {
                 let (body, stop) = self.list()?;
                 if matches!(stop, Stop::Else) {
@@ -331,34 +408,24 @@ impl<'t> Parser<'t, '_> {
                 otherwise = Some(body);
             }
         }
-        self.variables.truncate(scope);
-        Ok(Rc::new(Branch {
-            word,
-            pipe,
-            body,
-            otherwise,
-        }))
+        self.visible.truncate(scope);
+        Ok(add(&mut self.out.branches, Branch { pipe, body, otherwise }))
     }
 
     /// Whether the parser stands right behind the word `else`, inside its action.
     fn after_else(&self) -> bool {
-        let mut index = self.next;
-        while index > 0 {
-            index -= 1;
-            match self.tokens.list[index].kind {
-                Kind::Space => {}
-                Kind::Keyword(Keyword::Else) => return true,
-                _ => return false,
-            }
-        }
-        false
+        let before = self.next.checked_sub(1).and_then(|before| self.tokens.list.get(before));
+        before.is_some_and(|token| token.kind == Kind::Keyword(Keyword::Else))
     }
 
-    fn template_name(&mut self, context: &str) -> Step<(usize, String)> {
-        let token = self.take_word();
+    fn template_name(&mut self, context: &str) -> Step<(u32, String)> {
+        let token = self.take();
         match token.kind {
-            Kind::Str | Kind::RawStr => Ok((token.pos, quote::unquote(token.text).ok_or("invalid syntax")?)),
-            _ => self.unexpected(&token, context),
+            Kind::Str | Kind::RawStr => {
+                let name = quote::unquote(self.token_text(token)).ok_or("invalid syntax")?;
+                Ok((token.pos(), name.into_owned()))
+            }
+            _ => self.unexpected(token, context),
         }
     }
 
@@ -366,36 +433,29 @@ impl<'t> Parser<'t, '_> {
         let context = "block clause";
         let (pos, name) = self.template_name(context)?;
         let pipe = self.pipeline(context, Kind::Right)?;
-        let outer = std::mem::replace(&mut self.variables, vec![Rc::from("$")]);
-        let ranges = std::mem::take(&mut self.ranges);
-        let (body, stop) = self.list()?;
+        let (body, stop) = self.apart(Self::list)?;
         if matches!(stop, Stop::Else) {
             return Err(format!("unexpected {{{{else}}}} in {context}"));
         }
-        self.variables = outer;
-        self.ranges = ranges;
-        let tree = Tree {
-            name: Rc::from(name.as_str()),
-            source: Rc::clone(&self.source),
-            body,
-        };
-        self.add(tree).map_err(|error| error.to_string())?;
-        Ok(Node::Template(Rc::new(Call {
-            pos,
-            name,
-            pipe: Some(pipe),
-        })))
+        self.define(name.clone(), body)
+            .map_err(|message| self.error(message).to_string())?;
+        Ok(self.calling(pos, name, Some(pipe)))
     }
 
     fn call(&mut self) -> Step<Node> {
         let context = "template clause";
         let (pos, name) = self.template_name(context)?;
         let mut pipe = None;
-        if self.peek_word().kind == Kind::Right {
-            self.take_word();
+        if self.peek().kind == Kind::Right {
+            self.take();
         } else {
             pipe = Some(self.pipeline(context, Kind::Right)?);
         }
-        Ok(Node::Template(Rc::new(Call { pos, name, pipe })))
+        Ok(self.calling(pos, name, pipe))
+    }
+
+    fn calling(&mut self, pos: u32, name: String, pipe: Option<Place>) -> Node {
+        let name = name.into();
+        Node::Template(add(&mut self.out.calls, Call { pos, name, pipe }))
     }
 }

@@ -1,5 +1,7 @@
 //! Go's quoted string literals: writing them (`%q`) and reading them.
 
+use std::borrow::Cow;
+
 /// Whether Go's `strconv.IsPrint` holds, near enough: no control, format, private or unassigned characters.
 fn printable(character: char) -> bool {
     match character {
@@ -69,14 +71,18 @@ pub(crate) fn code_point(character: char) -> String {
 }
 
 /// The value of a Go literal in double quotes, single quotes or backticks. `None` if it is not one.
-pub(crate) fn unquote(literal: &str) -> Option<String> {
+pub(crate) fn unquote(literal: &str) -> Option<Cow<'_, str>> {
     let mark = literal.chars().next()?;
     let inner = literal.strip_prefix(mark)?.strip_suffix(mark)?;
     if mark == '`' {
-        return Some(inner.replace('\r', ""));
+        return Some(if inner.contains('\r') {
+            Cow::Owned(inner.replace('\r', ""))
+        } else {
+            Cow::Borrowed(inner)
+        });
     }
     if !inner.contains(['\\', '\n', mark]) {
-        return Some(inner.to_owned());
+        return Some(Cow::Borrowed(inner));
     }
     let mut bytes = Vec::with_capacity(inner.len());
     let mut chars = inner.chars();
@@ -113,7 +119,7 @@ pub(crate) fn unquote(literal: &str) -> Option<String> {
         };
         bytes.push(simple);
     }
-    Some(crate::bytes::text(&bytes))
+    Some(Cow::Owned(crate::bytes::text(&bytes)))
 }
 
 fn number(chars: &mut std::str::Chars<'_>, count: usize, radix: u32) -> Option<u32> {

@@ -1,8 +1,6 @@
 //! `range`: what can be gone through, and the turns of its loop.
 
-use std::rc::Rc;
-
-use crate::ast::Branch;
+use crate::ast::{Branch, Parsed};
 use crate::machine::{Machine, Slot, Stop};
 use crate::object::Kind;
 use crate::print;
@@ -12,24 +10,33 @@ use crate::value::{Element, MapType, Value};
 type Turns = Box<dyn Iterator<Item = (Value, Slot)>>;
 
 impl Machine<'_> {
-    pub(crate) fn range(&mut self, dot: &Slot, branch: &Rc<Branch>) -> Result<(), Stop> {
-        let scope = self.variables.len();
-        let value = self.pipeline(dot, &branch.pipe)?;
-        let inner = self.variables.len();
+    pub(crate) fn range(&mut self, code: &Parsed, dot: &Slot, branch: &Branch) -> Result<(), Stop> {
+        let scope = self.declared();
+        let value = self.pipeline(code, dot, branch.pipe)?;
+        let inner = self.declared();
         let mut turns = 0;
-        let result = self.turns(&value, branch, inner, &mut turns);
+        let result = self.turns(code, &value, branch, inner, &mut turns);
         let result = match result {
             Ok(()) if turns == 0 => {
-                self.variables.truncate(inner);
-                branch.otherwise.as_ref().map_or(Ok(()), |nodes| self.list(dot, nodes))
+                self.forget(inner);
+                branch.otherwise.map_or(Ok(()), |nodes| self.list(code, dot, nodes))
             }
             other => other,
         };
-        self.variables.truncate(scope);
+        self.forget(scope);
         result
     }
 
-    fn turns(&mut self, value: &Value, branch: &Branch, scope: usize, turns: &mut usize) -> Result<(), Stop> {
+    fn turns(
+        &mut self,
+        code: &Parsed,
+        value: &Value,
+        branch: &Branch,
+        scope: usize,
+        turns: &mut usize,
+    ) -> Result<(), Stop> {
+        let pipe = code.pipe(branch.pipe);
+        let declared = code.declared(pipe);
         let entries: Turns = match value {
             Value::List(list) => {
                 let boxed = list.element() == Element::Any;
@@ -48,7 +55,7 @@ impl Machine<'_> {
                         .map(move |(key, value)| (Value::Str(key), Slot { value, boxed })),
                 )
             }
-            Value::Int(_) | Value::Int64(_) | Value::Sized(..) | Value::Uint(_) if branch.pipe.declared.len() > 1 => {
+            Value::Int(_) | Value::Int64(_) | Value::Sized(..) | Value::Uint(_) if declared.len() > 1 => {
                 let shown = print::shown(value);
                 return Err(self
                     .fail(format!("can't use {shown} to iterate over more than one variable"))
@@ -73,28 +80,23 @@ impl Machine<'_> {
         for (key, slot) in entries {
             *turns += 1;
             self.charge(1)?;
-            let names = branch.pipe.declared.len();
-            if branch.pipe.assigns {
-                if names == 1 {
-                    self.assign(&branch.pipe.declared[0], slot.clone());
-                } else if names == 2 {
-                    self.assign(&branch.pipe.declared[0], key.into());
-                    self.assign(&branch.pipe.declared[1], slot.clone());
+            match (declared, pipe.assigns) {
+                ([only], true) => {
+                    self.assign(*only, slot.clone());
                 }
-            } else {
-                if names >= 1
-                    && let Some(last) = self.variables.get_mut(scope - 1)
-                {
-                    last.1 = slot.clone();
+                ([first, second], true) => {
+                    self.assign(*first, key.into());
+                    self.assign(*second, slot.clone());
                 }
-                if names == 2
-                    && let Some(first) = self.variables.get_mut(scope - 2)
-                {
-                    first.1 = key.into();
+                ([_], false) => self.reassign(scope - 1, slot.clone()),
+                ([_, _], false) => {
+                    self.reassign(scope - 1, slot.clone());
+                    self.reassign(scope - 2, key.into());
                 }
+                _ => {}
             }
-            let result = self.list(&slot, &branch.body);
-            self.variables.truncate(scope);
+            let result = self.list(code, &slot, branch.body);
+            self.forget(scope);
             match result {
                 Ok(()) | Err(Stop::Continue) => {}
                 Err(Stop::Break) => break,

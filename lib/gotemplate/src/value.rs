@@ -13,6 +13,9 @@ use std::rc::Rc;
 
 use crate::object::GoObject;
 
+/// A shared, unchanging string; a short one lies in place.
+pub type Text = ecow::EcoString;
+
 /// One value.
 #[derive(Clone, Default)]
 pub enum Value {
@@ -34,7 +37,7 @@ pub enum Value {
     /// `float64`: every number of a values file.
     Float(f64),
     /// `string`
-    Str(Rc<str>),
+    Str(Text),
     /// A slice.
     List(List),
     /// A map with string keys.
@@ -141,7 +144,7 @@ pub struct Map {
     entries: Rc<Entries>,
 }
 
-struct Entries(RefCell<BTreeMap<Rc<str>, Value>>);
+struct Entries(RefCell<BTreeMap<Text, Value>>);
 
 impl Drop for Items {
     fn drop(&mut self) {
@@ -295,7 +298,7 @@ impl Map {
         if matches!(value, Value::Map(_) | Value::List(_)) {
             crate::budget::note_cycle_risk(self);
         }
-        self.entries.0.borrow_mut().insert(Rc::from(key), value);
+        self.entries.0.borrow_mut().insert(key.into(), value);
     }
 
     /// Removes `key`.
@@ -311,17 +314,17 @@ impl Map {
     }
 
     /// The keys in order.
-    pub fn keys(&self) -> Vec<Rc<str>> {
+    pub fn keys(&self) -> Vec<Text> {
         self.entries.0.borrow().keys().cloned().collect()
     }
 
     /// The entries as they are now, in order.
-    pub fn to_vec(&self) -> Vec<(Rc<str>, Value)> {
+    pub fn to_vec(&self) -> Vec<(Text, Value)> {
         self.entries
             .0
             .borrow()
             .iter()
-            .map(|(key, value)| (Rc::clone(key), value.clone()))
+            .map(|(key, value)| (key.clone(), value.clone()))
             .collect()
     }
 
@@ -340,7 +343,7 @@ impl Default for Map {
 impl Value {
     /// A string value.
     pub fn str(text: &str) -> Self {
-        Self::Str(Rc::from(text))
+        Self::Str(text.into())
     }
 
     /// The concrete type as Go's `%T` prints it; `<nil>` for none.
@@ -451,12 +454,12 @@ impl From<&str> for Value {
 
 impl From<String> for Value {
     fn from(text: String) -> Self {
-        Self::Str(Rc::from(text))
+        Self::Str(text.into())
     }
 }
 
-impl From<Rc<str>> for Value {
-    fn from(text: Rc<str>) -> Self {
+impl From<Text> for Value {
+    fn from(text: Text) -> Self {
         Self::Str(text)
     }
 }

@@ -20,7 +20,7 @@ use super::pem;
 use crate::failure::Failure;
 use crate::object::GoObject;
 use crate::sprig::{any, int, string};
-use crate::value::Value;
+use crate::value::{Text, Value};
 
 /// The Go type, which functions that take an authority ask for.
 pub(super) const TYPE: &str = "sprig.certificate";
@@ -31,8 +31,8 @@ const DAY: u64 = 24 * 60 * 60;
 
 /// `sprig.certificate`
 struct Certificate {
-    cert: Rc<str>,
-    key: Rc<str>,
+    cert: Text,
+    key: Text,
 }
 
 impl GoObject for Certificate {
@@ -42,8 +42,8 @@ impl GoObject for Certificate {
 
     fn field(&self, name: &str) -> Option<Value> {
         match name {
-            "Cert" => Some(Rc::clone(&self.cert).into()),
-            "Key" => Some(Rc::clone(&self.key).into()),
+            "Cert" => Some(self.cert.clone().into()),
+            "Key" => Some(self.key.clone().into()),
             _ => None,
         }
     }
