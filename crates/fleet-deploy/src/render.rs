@@ -115,7 +115,8 @@ pub async fn render(
 ) -> Result<Output, Error> {
     let mut chart = Chart::from_files(assembled.files.clone())?;
     for (key, value) in &assembled.annotations {
-        chart.metadata.annotations.insert(key.clone(), value.clone());
+        let metadata = Arc::make_mut(&mut chart.metadata);
+        metadata.annotations.insert(key.clone(), value.clone());
     }
     let mut output = Output::default();
     let (capabilities, lookup) = know(world, &chart).await?;

@@ -10,7 +10,10 @@ use goyaml::parse;
 use serde_json::{Map, Value, json};
 
 pub use crate::metadata::{Dependency, Maintainer, Metadata};
-use crate::{archive, go, metadata, values};
+use crate::overlay::{self, Numbers};
+use crate::schema::Schema;
+use crate::values::Values;
+use crate::{archive, dependency, go, metadata, values};
 
 /// Charts inside charts inside charts: nobody needs more.
 const MAX_NESTING: usize = 32;
@@ -56,8 +59,8 @@ pub enum Error {
     Nest,
 }
 
-/// Files by their path.
-type Files = BTreeMap<String, Arc<Vec<u8>>>;
+/// Files with their path, in the order of paths.
+type Files = Vec<(String, Vec<u8>)>;
 
 /// A file of a chart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,23 +71,32 @@ pub struct File {
     pub data: Arc<Vec<u8>>,
 }
 
-/// A chart with everything in it.
+/// A chart with everything in it. Copies share all of it, and what is made of it at first use.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
     /// `Chart.yaml`
-    pub metadata: Metadata,
+    pub metadata: Arc<Metadata>,
     /// `Chart.lock`, as data.
-    pub lock: Option<Value>,
+    pub lock: Option<Arc<Value>>,
     /// `values.yaml`
-    pub values: Map<String, Value>,
+    pub values: Arc<Values>,
     /// `values.schema.json`
-    pub schema: Option<Vec<u8>>,
+    pub schema: Option<Arc<Schema>>,
     /// What lies in `templates/`.
-    pub templates: Vec<File>,
-    /// All other files, those in `crds/` too.
-    pub files: Vec<File>,
+    pub templates: Arc<Vec<File>>,
+    /// All other files, those in `crds/` too, by name.
+    pub files: Arc<Vec<File>>,
     /// The charts in `charts/`.
     pub dependencies: Vec<Chart>,
+}
+
+impl File {
+    fn new(name: String, data: Vec<u8>) -> Self {
+        Self {
+            name,
+            data: Arc::new(data),
+        }
+    }
 }
 
 impl Chart {
@@ -93,7 +105,7 @@ impl Chart {
     /// # Errors
     /// `Chart.yaml` is missing or invalid, or another file cannot be read.
     pub fn from_files(files: BTreeMap<String, Vec<u8>>) -> Result<Self, Error> {
-        load(&shared(files), 0)
+        load(files.into_iter().collect(), 0)
     }
 
     /// Makes a chart of a packed one (`.tgz`), whose files lie in one folder.
@@ -105,7 +117,7 @@ impl Chart {
         if !files.contains_key("Chart.yaml") {
             return Err(Error::Detect);
         }
-        load(&shared(files), 0)
+        load(files.into_iter().collect(), 0)
     }
 
     /// The chart's name.
@@ -120,16 +132,8 @@ impl Chart {
         found
     }
 
-    /// Makes every number of the defaults a float, so that integers are the user's.
-    pub(crate) fn use_floats(&mut self) {
-        self.values = values::floats(std::mem::take(&mut self.values));
-        for child in &mut self.dependencies {
-            child.use_floats();
-        }
-    }
-
     fn collect_crds(&self, path: &str, found: &mut Vec<(String, String)>) {
-        for file in &self.files {
+        for file in self.files.iter() {
             let manifest = [".yaml", ".yml", ".json"]
                 .iter()
                 .any(|ending| file.name.ends_with(ending));
@@ -143,7 +147,8 @@ impl Chart {
         }
     }
 
-    /// The chart as a release record keeps it. Charts inside it are not part of the record.
+    /// The chart as a release record keeps it, with what the charts inside it export. They are not part of the record
+    /// themselves.
     pub fn to_json(&self) -> Value {
         use base64::Engine as _;
         let encode = |data: &[u8]| base64::engine::general_purpose::STANDARD.encode(data);
@@ -153,12 +158,17 @@ impl Chart {
                 .map(|file| json!({ "name": file.name, "data": encode(&file.data) }))
                 .collect()
         };
+        // What cannot be combined is not rendered, and not recorded either.
+        let values = dependency::import(self).map_or_else(
+            |_| Values::clone(&self.values),
+            |defaults| overlay::to_json(&defaults.own, Numbers::Floats),
+        );
         json!({
-            "metadata": serde_json::to_value(&self.metadata).unwrap_or_default(),
-            "lock": self.lock,
+            "metadata": serde_json::to_value(&*self.metadata).unwrap_or_default(),
+            "lock": self.lock.as_deref(),
             "templates": files(&self.templates),
-            "values": self.values,
-            "schema": self.schema.as_deref().map(encode),
+            "values": values,
+            "schema": self.schema.as_deref().map(|schema| encode(schema.text())),
             "files": files(&self.files),
         })
     }
@@ -193,88 +203,93 @@ fn refused(file: &'static str) -> impl Fn(metadata::Error) -> Error {
     }
 }
 
-fn shared(files: BTreeMap<String, Vec<u8>>) -> Files {
-    files.into_iter().map(|(name, data)| (name, Arc::new(data))).collect()
-}
-
-fn load(files: &Files, depth: usize) -> Result<Chart, Error> {
+fn load(files: Files, depth: usize) -> Result<Chart, Error> {
     if depth > MAX_NESTING {
         return Err(Error::Nest);
     }
-    let mut chart = Chart {
-        metadata: match files.get("Chart.yaml") {
-            Some(data) => {
-                let table = parsed("Chart.yaml", "loader.chartBase", data)?;
-                Metadata::read(&table).map_err(refused("Chart.yaml"))?
-            }
-            None => return Err(Error::FindMetadata),
-        },
-        ..Chart::default()
-    };
-    if chart.metadata.api_version.is_empty() {
-        chart.metadata.api_version = "v1".into();
+    // What a chart says of itself is judged before its other files are.
+    let (_, data) = files
+        .iter()
+        .find(|(name, _)| name == "Chart.yaml")
+        .ok_or(Error::FindMetadata)?;
+    let table = parsed("Chart.yaml", "loader.chartBase", data)?;
+    let mut metadata = Metadata::read(&table).map_err(refused("Chart.yaml"))?;
+    if metadata.api_version.is_empty() {
+        metadata.api_version = "v1".into();
     }
-    if !["v1", "v2"].contains(&chart.metadata.api_version.as_str()) {
+    if !["v1", "v2"].contains(&metadata.api_version.as_str()) {
         return Err(Error::Version);
     }
+    let mut chart = Chart::default();
+    let (mut templates, mut others) = (Vec::new(), Vec::new());
     let mut inside: BTreeMap<String, Files> = BTreeMap::new();
     for (name, data) in files {
-        let file = || File {
-            name: name.clone(),
-            data: Arc::clone(data),
-        };
         match name.as_str() {
             "Chart.yaml" => {}
-            "Chart.lock" => chart.lock = Some(Value::Object(parsed("Chart.lock", "v2.Lock", data)?)),
+            "Chart.lock" => chart.lock = Some(lock("Chart.lock", &data)?),
             "values.yaml" => {
-                chart.values = values::parse(data).map_err(|error| Error::ParseFile {
+                let values = values::parse(&data).map_err(|error| Error::ParseFile {
                     file: "values.yaml",
                     message: error.to_string(),
                 })?;
+                chart.values = Arc::new(values);
             }
-            "values.schema.json" => chart.schema = Some(data.to_vec()),
+            "values.schema.json" => chart.schema = Some(Arc::new(Schema::new(data))),
             "requirements.yaml" | "requirements.lock" => {
                 if name == "requirements.yaml" {
-                    let found = parsed("requirements.yaml", "v2.Metadata", data)?;
-                    let list = Metadata::requirements(&found).map_err(refused("requirements.yaml"))?;
-                    chart.metadata.dependencies = list;
+                    let found = parsed("requirements.yaml", "v2.Metadata", &data)?;
+                    metadata.dependencies = Metadata::requirements(&found).map_err(refused("requirements.yaml"))?;
                 } else {
-                    chart.lock = Some(Value::Object(parsed("requirements.lock", "v2.Lock", data)?));
+                    chart.lock = Some(lock("requirements.lock", &data)?);
                 }
-                if chart.metadata.api_version == "v1" {
-                    chart.files.push(file());
+                if metadata.api_version == "v1" {
+                    others.push(File::new(name, data));
                 }
             }
-            _ if name.starts_with("templates/") => chart.templates.push(file()),
+            _ if name.starts_with("templates/") => templates.push(File::new(name, data)),
             _ => match name.strip_prefix("charts/") {
                 Some(inner) if !inner.ends_with(".prov") => {
                     let (folder, rest) = inner.split_once('/').unwrap_or((inner, ""));
-                    let folder = inside.entry(folder.to_owned()).or_default();
-                    folder.insert(rest.to_owned(), Arc::clone(data));
+                    let rest = rest.to_owned();
+                    match inside.get_mut(folder) {
+                        Some(files) => files.push((rest, data)),
+                        None => {
+                            inside.insert(folder.to_owned(), vec![(rest, data)]);
+                        }
+                    }
                 }
-                _ => chart.files.push(file()),
+                _ => others.push(File::new(name, data)),
             },
         }
     }
-    metadata::validate(&chart.metadata).map_err(refused("Chart.yaml"))?;
+    metadata::validate(&metadata).map_err(refused("Chart.yaml"))?;
     for (folder, files) in inside {
         if folder.starts_with(['_', '.']) {
             continue;
         }
-        let wrong = |error: Error| Error::LoadSubchart {
-            name: folder.clone(),
-            parent: chart.metadata.name.clone(),
+        let child = child(&folder, files, depth + 1).map_err(|error| Error::LoadSubchart {
+            name: folder,
+            parent: metadata.name.clone(),
             source: Box::new(error),
-        };
-        if folder.ends_with(".tgz") {
-            let bytes = files.get("").map_or(&[][..], |data| data.as_slice());
-            let unpacked = archive::unpack(bytes).map_err(|error| wrong(error.into()))?;
-            let child = load(&shared(unpacked), depth + 1).map_err(wrong)?;
-            chart.dependencies.push(child);
-            continue;
-        }
-        let child = load(&files, depth + 1).map_err(wrong)?;
+        })?;
         chart.dependencies.push(child);
     }
+    chart.metadata = Arc::new(metadata);
+    chart.templates = Arc::new(templates);
+    chart.files = Arc::new(others);
     Ok(chart)
+}
+
+fn lock(file: &'static str, data: &[u8]) -> Result<Arc<Value>, Error> {
+    Ok(Arc::new(Value::Object(parsed(file, "v2.Lock", data)?)))
+}
+
+/// The chart in a folder of `charts/`, or in an archive there.
+fn child(folder: &str, files: Files, depth: usize) -> Result<Chart, Error> {
+    if !folder.ends_with(".tgz") {
+        return load(files, depth);
+    }
+    let archive = files.iter().find(|(rest, _)| rest.is_empty());
+    let unpacked = archive::unpack(archive.map_or(&[], |(_, bytes)| bytes))?;
+    load(unpacked.into_iter().collect(), depth)
 }

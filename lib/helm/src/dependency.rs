@@ -3,17 +3,17 @@
 //!
 //! Upstream concept: Helm's processing of dependencies before rendering.
 
+use std::sync::Arc;
+
 use gotemplate::semver::{Constraint, Version};
-use serde_json::Value;
 
 use crate::chart::{Chart, Dependency};
-use crate::go;
-use crate::values::{self, Error, Null, Values};
+use crate::overlay::{self, Node, Table};
+use crate::values::{self, Defaults, Error, Null, Values};
 
-/// Works on `chart` in place.
-pub(crate) fn process(chart: &mut Chart, values: &Values) -> Result<(), Error> {
-    select(chart, values, "")?;
-    import(chart)
+/// Leaves the charts in `chart` that are switched on, each under its alias.
+pub(crate) fn choose(chart: &mut Chart, values: &Values) -> Result<(), Error> {
+    select(chart, &overlay::given(values), "")
 }
 
 /// Whether a chart is the one a dependency means.
@@ -33,25 +33,23 @@ fn matches(dependency: &Dependency, chart: &Chart) -> bool {
     }
 }
 
-fn select(chart: &mut Chart, values: &Values, path: &str) -> Result<(), Error> {
+fn select(chart: &mut Chart, values: &Table<'_>, path: &str) -> Result<(), Error> {
     // Without a list of its own, a chart takes everything in it as it is, lists of the charts inside included.
     if chart.metadata.dependencies.is_empty() {
         return Ok(());
     }
-    let found = std::mem::take(&mut chart.dependencies);
+    let metadata = Arc::make_mut(&mut chart.metadata);
     let listed = |child: &Chart| {
-        chart
-            .metadata
-            .dependencies
-            .iter()
-            .any(|dependency| matches(dependency, child))
+        let mut list = metadata.dependencies.iter();
+        list.any(|dependency| matches(dependency, child))
     };
+    let found = std::mem::take(&mut chart.dependencies);
     let mut children: Vec<Chart> = found.iter().filter(|child| !listed(child)).cloned().collect();
-    for dependency in &mut chart.metadata.dependencies {
+    for dependency in &mut metadata.dependencies {
         if let Some(original) = found.iter().find(|child| matches(dependency, child)) {
             let mut child = original.clone();
             if !dependency.alias.is_empty() {
-                child.metadata.name.clone_from(&dependency.alias);
+                Arc::make_mut(&mut child.metadata).name.clone_from(&dependency.alias);
             }
             children.push(child);
         }
@@ -62,101 +60,80 @@ fn select(chart: &mut Chart, values: &Values, path: &str) -> Result<(), Error> {
     }
     chart.dependencies = children;
 
-    let seen = values::combine(chart, values, Null::Removes)?;
-    for dependency in &mut chart.metadata.dependencies {
+    // What is seen is lent by the chart as it is now.
+    let whole = chart.clone();
+    let seen = values::combine(&whole, &Defaults::of(&whole), values.clone(), Null::Removes)?;
+    let metadata = Arc::make_mut(&mut chart.metadata);
+    for dependency in &mut metadata.dependencies {
         by_tags(dependency, &seen);
         by_condition(dependency, &seen, path);
     }
-    let dropped: Vec<&str> = chart
-        .metadata
-        .dependencies
-        .iter()
-        .filter(|dependency| !dependency.enabled)
-        .map(|dependency| dependency.name.as_str())
-        .collect();
-    chart.dependencies.retain(|child| !dropped.contains(&child.name()));
+    let dropped = |child: &Chart| {
+        let mut list = metadata.dependencies.iter();
+        list.any(|dependency| !dependency.enabled && dependency.name == child.name())
+    };
+    chart.dependencies.retain(|child| !dropped(child));
+    metadata.dependencies.retain(|dependency| dependency.enabled);
     for child in &mut chart.dependencies {
         let below = format!("{path}{}.", child.name());
         select(child, &seen, &below)?;
     }
-    chart.metadata.dependencies.retain(|dependency| dependency.enabled);
     Ok(())
 }
 
-fn by_tags(dependency: &mut Dependency, values: &Values) {
-    let Some(Value::Object(tags)) = values.get("tags") else {
-        return;
-    };
-    let set: Vec<bool> = dependency
-        .tags
-        .iter()
-        .filter_map(|tag| tags.get(tag).and_then(Value::as_bool))
-        .collect();
+fn by_tags(dependency: &mut Dependency, values: &Table<'_>) {
+    let Some(tags) = values.get("tags") else { return };
+    let set = dependency.tags.iter().filter_map(|tag| tags.get(tag)?.as_bool());
+    let set: Vec<bool> = set.collect();
     if set.contains(&false) && !set.contains(&true) {
         dependency.enabled = false;
     }
 }
 
-fn by_condition(dependency: &mut Dependency, values: &Values, path: &str) {
+fn by_condition(dependency: &mut Dependency, values: &Table<'_>, path: &str) {
     for condition in dependency.condition.split(',') {
         let condition = condition.trim();
         if condition.is_empty() {
             continue;
         }
-        if let Some(Value::Bool(enabled)) = values::at(values, &format!("{path}{condition}")) {
-            dependency.enabled = *enabled;
+        let decided = overlay::at(values, &format!("{path}{condition}"));
+        if let Some(enabled) = decided.and_then(|node| node.as_bool()) {
+            dependency.enabled = enabled;
             return;
         }
     }
 }
 
-fn import(chart: &mut Chart) -> Result<(), Error> {
-    for child in &mut chart.dependencies {
-        import(child)?;
-    }
+/// The defaults of a chart and of the charts inside it, with what these export.
+pub(crate) fn import(chart: &Chart) -> Result<Defaults<'_>, Error> {
+    let inside = chart.dependencies.iter().map(import).collect::<Result<_, _>>()?;
+    let mut defaults = Defaults {
+        own: overlay::defaults(&chart.values),
+        inside,
+    };
     if chart.metadata.dependencies.is_empty() {
-        return Ok(());
+        return Ok(defaults);
     }
-    let mut all = values::combine(chart, &Values::new(), Null::Stays)?;
-    let mut imported = Values::new();
+    let all = values::combine(chart, &defaults, Table::new(), Null::Stays)?;
+    defaults.own = all;
+    let mut imported = Table::new();
     for dependency in &chart.metadata.dependencies {
-        for entry in &dependency.import_values {
-            match entry {
-                Value::Object(pair) => {
-                    let word = |key: &str| match pair.get(key) {
-                        // As Go prints what is not there.
-                        None | Some(Value::Null) => "<nil>".to_owned(),
-                        value => go::text(value).unwrap_or_default(),
-                    };
-                    let from = format!("{}.{}", dependency.name, word("child"));
-                    if let Some(Value::Object(table)) = values::at(&all, &from) {
-                        let table = placed(&word("parent"), table.clone());
-                        values::tables(&mut imported, &table, Null::Stays);
-                    }
-                }
-                Value::String(name) => {
-                    let from = format!("{}.exports.{name}", dependency.name);
-                    if let Some(Value::Object(table)) = values::at(&all, &from) {
-                        values::tables(&mut imported, &table.clone(), Null::Stays);
-                    }
-                }
-                _ => {}
+        for import in &dependency.imports {
+            let from = format!("{}.{}", dependency.name, import.child);
+            if let Some(table) = overlay::at(&defaults.own, &from).filter(Node::is_table) {
+                overlay::lay(&mut imported, &placed(&import.parent, table), Null::Stays);
             }
         }
     }
-    values::tables(&mut all, &imported, Null::Stays);
-    chart.values = all;
-    Ok(())
+    overlay::lay(&mut defaults.own, &Node::Table(imported), Null::Stays);
+    Ok(defaults)
 }
 
 /// A table at a dotted path; `.` is the root.
-fn placed(path: &str, table: Values) -> Values {
+fn placed<'v>(path: &'v str, table: Node<'v>) -> Node<'v> {
     if path == "." || path.is_empty() {
         return table;
     }
-    path.rsplit('.').fold(table, |inner, name| {
-        let mut outer = Values::new();
-        outer.insert(name.to_owned(), Value::Object(inner));
-        outer
-    })
+    path.rsplit('.')
+        .fold(table, |inner, name| Node::Table(Table::from([(name, inner)])))
 }

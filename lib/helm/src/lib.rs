@@ -14,6 +14,7 @@ pub mod ignore;
 mod pattern;
 
 mod dependency;
+mod overlay;
 pub mod set;
 pub mod values;
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::go::Fields;
+use crate::go::{self, Fields};
 
 /// Why metadata is refused.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -58,9 +58,44 @@ pub struct Dependency {
     /// Values that move from the dependency to this chart.
     #[serde(rename = "import-values", skip_serializing_if = "Vec::is_empty")]
     pub import_values: Vec<Value>,
+    /// The same, read.
+    #[serde(skip)]
+    pub(crate) imports: Vec<Import>,
     /// Another name to use it under.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub alias: String,
+}
+
+/// A table of values that moves from a chart to the one it is in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Import {
+    /// The path in the chart's values.
+    pub(crate) child: String,
+    /// The path where it goes to; `.` or nothing for the root.
+    pub(crate) parent: String,
+}
+
+impl Import {
+    fn read(entry: &Value) -> Option<Self> {
+        match entry {
+            Value::Object(pair) => {
+                let word = |key: &str| match pair.get(key) {
+                    // As Go prints what is not there.
+                    None | Some(Value::Null) => "<nil>".to_owned(),
+                    value => go::text(value).unwrap_or_default(),
+                };
+                Some(Self {
+                    child: word("child"),
+                    parent: word("parent"),
+                })
+            }
+            Value::String(name) => Some(Self {
+                child: format!("exports.{name}"),
+                parent: String::new(),
+            }),
+            _ => None,
+        }
+    }
 }
 
 /// `Chart.yaml`
@@ -173,6 +208,7 @@ impl Metadata {
 }
 
 fn dependency(inner: &mut Fields<'_>) -> Dependency {
+    let import_values = inner.items("import-values", "[]interface {}").to_vec();
     Dependency {
         name: inner.text("name"),
         version: inner.text("version"),
@@ -180,7 +216,8 @@ fn dependency(inner: &mut Fields<'_>) -> Dependency {
         condition: inner.text("condition"),
         tags: inner.texts("tags"),
         enabled: inner.flag("enabled"),
-        import_values: inner.items("import-values", "[]interface {}").to_vec(),
+        imports: import_values.iter().filter_map(Import::read).collect(),
+        import_values,
         alias: inner.text("alias"),
     }
 }

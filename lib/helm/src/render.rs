@@ -9,12 +9,13 @@ use std::rc::Rc;
 use std::sync::OnceLock;
 
 use gotemplate::value::MapType;
-use gotemplate::{Engine, Machine, Map, MissingKey, Value, json};
+use gotemplate::{Engine, Machine, Map, MissingKey, Value};
 
 use crate::capabilities::Capabilities;
 use crate::chart::Chart;
 use crate::files::Files;
-use crate::values::{self, Values};
+use crate::overlay::{self, Numbers, Table};
+use crate::values::{self, Null, Values};
 use crate::{data, dependency, function, method, schema};
 
 /// Why nothing was rendered.
@@ -92,7 +93,7 @@ pub struct Rendered {
     pub manifests: Vec<Manifest>,
     /// The chart's own `NOTES.txt`.
     pub notes: String,
-    /// The chart as the release record keeps it: without dependencies that are switched off, with what they export.
+    /// The chart without what is switched off inside it, as it is recorded.
     pub chart: Chart,
 }
 
@@ -118,15 +119,6 @@ pub fn render(
     run(chart, values, release, capabilities, lookup, Numbers::Floats)
 }
 
-/// What the numbers of values are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Numbers {
-    /// All are floats, however they are kept.
-    Floats,
-    /// Floats are floats, integers are `int64`.
-    Typed,
-}
-
 /// [`render`], with a choice of numbers.
 pub(crate) fn run(
     chart: &Chart,
@@ -137,16 +129,11 @@ pub(crate) fn run(
     numbers: Numbers,
 ) -> Result<Rendered, Error> {
     let mut chart = chart.clone();
-    if numbers == Numbers::Typed {
-        chart.use_floats();
-    }
-    dependency::process(&mut chart, values).map_err(Error::ProcessDependencies)?;
-    let values = values::coalesce(&chart, values)?;
+    dependency::choose(&mut chart, values).map_err(Error::ProcessDependencies)?;
+    let defaults = dependency::import(&chart).map_err(Error::ProcessDependencies)?;
+    let values = values::combine(&chart, &defaults, overlay::given(values), Null::Removes)?;
     if !release.skip_schema_validation {
-        match values::plain(&serde_json::Value::Object(values.clone())) {
-            serde_json::Value::Object(plain) if numbers == Numbers::Typed => schema::check(&chart, &plain)?,
-            _ => schema::check(&chart, &values)?,
-        }
+        schema::check_table(&chart, &values, numbers)?;
     }
     if !capabilities.allow(&chart.metadata.kube_version) {
         return Err(Error::MatchKubeVersion {
@@ -202,7 +189,7 @@ fn engine() -> &'static Engine<'static> {
 /// Everything one execution needs.
 struct Job<'j> {
     chart: &'j Chart,
-    values: &'j Values,
+    values: &'j Table<'j>,
     release: &'j ReleaseOptions,
     capabilities: &'j Capabilities,
     numbers: Numbers,
@@ -218,11 +205,7 @@ struct Page<'j> {
 
 impl Job<'_> {
     fn run(&self, machine: &mut Machine<'_>) -> Result<BTreeMap<String, String>, Error> {
-        let values = match self.numbers {
-            Numbers::Floats => table(self.values, &json::from_json),
-            Numbers::Typed => table(self.values, &typed),
-        };
-        let values = values.retyped(MapType::Named("common.Values"));
+        let values = overlay::to_map(self.values, self.numbers).retyped(MapType::Named(method::VALUES));
         let mut pages = Vec::new();
         let release = data::release(self.release);
         let capabilities = data::capabilities(self.capabilities);
@@ -251,7 +234,7 @@ impl Job<'_> {
             if page.path.rsplit('/').next().is_some_and(|base| base.starts_with('_')) {
                 continue;
             }
-            let template = Map::typed(MapType::Named("common.Values"));
+            let template = Map::typed(MapType::Named(method::VALUES));
             template.insert("Name", page.path.as_str());
             template.insert("BasePath", page.base.as_str());
             page.scope.insert("Template", template);
@@ -265,28 +248,10 @@ impl Job<'_> {
     }
 }
 
-fn table(values: &Values, convert: &dyn Fn(&serde_json::Value) -> Value) -> Map {
-    let map = Map::new();
-    for (key, value) in values {
-        map.insert(key, convert(value));
-    }
-    map
-}
-
-/// A value whose integers are `int64`.
-fn typed(value: &serde_json::Value) -> Value {
-    match value {
-        serde_json::Value::Number(number) => number.as_i64().map_or_else(|| json::from_json(value), Value::Int64),
-        serde_json::Value::Array(items) => Value::from(items.iter().map(typed).collect::<Vec<_>>()),
-        serde_json::Value::Object(inner) => table(inner, &typed).into(),
-        other => json::from_json(other),
-    }
-}
-
 fn values_of(value: Value) -> Map {
     match value {
-        Value::Map(map) => map.retyped(MapType::Named("common.Values")),
-        _ => Map::typed(MapType::Named("common.Values")),
+        Value::Map(map) => map.retyped(MapType::Named(method::VALUES)),
+        _ => Map::typed(MapType::Named(method::VALUES)),
     }
 }
 
@@ -299,7 +264,7 @@ fn scope<'j>(
     pages: &mut Vec<Page<'j>>,
 ) -> Map {
     let inner = Map::new();
-    let scope = Map::typed(MapType::Named("common.Values"));
+    let scope = Map::typed(MapType::Named(method::VALUES));
     scope.insert("Chart", data::chart(&chart.metadata, path == chart.name()));
     scope.insert("Files", Value::Object(Rc::new(Files::new(&chart.files))));
     scope.insert("Release", release.clone());
@@ -315,7 +280,7 @@ fn scope<'j>(
         let child_scope = self::scope(child, &below, &child_values, (release, capabilities), pages);
         inner.insert(child.name(), child_scope);
     }
-    for file in &chart.templates {
+    for file in chart.templates.iter() {
         let partial = file.name.rsplit('/').next().is_some_and(|base| base.starts_with('_'));
         if chart.metadata.kind == "library" && !partial {
             continue;

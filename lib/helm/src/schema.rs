@@ -3,13 +3,15 @@
 //! Upstream concept: Helm's check of values, with its validator's wording. References to other places than the schema
 //! itself are never followed; patterns run in linear time.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
+use std::sync::OnceLock;
 
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 
 use crate::chart::Chart;
+use crate::overlay::{self, Node, Numbers, Table};
 use crate::values::Values;
 
 /// Why values are refused.
@@ -20,13 +22,65 @@ pub enum Error {
     Meet(String),
 }
 
+/// A schema; what checks values is made of it once, at first use.
+pub struct Schema {
+    text: Vec<u8>,
+    validator: OnceLock<Result<Validator, String>>,
+}
+
+impl Schema {
+    pub(crate) fn new(text: Vec<u8>) -> Self {
+        Self {
+            text,
+            validator: OnceLock::new(),
+        }
+    }
+
+    /// `values.schema.json`
+    #[must_use]
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    fn check(&self, values: &Value) -> Result<(), String> {
+        let validator = self.validator.get_or_init(|| validator(&self.text)).as_ref()?;
+        // The plain question is much cheaper than the one for reasons.
+        if validator.is_valid(values) {
+            return Ok(());
+        }
+        let mut errors: Vec<_> = validator.iter_errors(values).collect();
+        errors.sort_by_key(|error| error.instance_path().to_string());
+        let problems = listed(&errors.iter().collect::<Vec<_>>(), 0, values);
+        if problems.is_empty() { Ok(()) } else { Err(problems) }
+    }
+}
+
+impl PartialEq for Schema {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl fmt::Debug for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Schema")
+            .field(&String::from_utf8_lossy(&self.text))
+            .finish()
+    }
+}
+
 /// Checks the values of a chart and of every chart inside it.
 ///
 /// # Errors
 /// A schema is broken or a value does not meet it; the message lists every chart and place.
 pub fn check(chart: &Chart, values: &Values) -> Result<(), Error> {
+    check_table(chart, &overlay::given(values), Numbers::Floats)
+}
+
+/// As [`check`]. Only what has a schema becomes JSON.
+pub(crate) fn check_table(chart: &Chart, values: &Table<'_>, numbers: Numbers) -> Result<(), Error> {
     let mut report = String::new();
-    collect(chart, values, &mut report);
+    find(chart, values, numbers, &mut report);
     if report.is_empty() {
         Ok(())
     } else {
@@ -34,20 +88,35 @@ pub fn check(chart: &Chart, values: &Values) -> Result<(), Error> {
     }
 }
 
-fn collect(chart: &Chart, values: &Values, report: &mut String) {
-    if let Some(schema) = &chart.schema
-        && let Err(problems) = check_one(schema, values)
-    {
-        let _ = write!(report, "{}:\n{problems}", chart.name());
+/// Looks for the charts with a schema, outermost first.
+fn find(chart: &Chart, values: &Table<'_>, numbers: Numbers, report: &mut String) {
+    if chart.schema.is_some() {
+        let values = Value::Object(overlay::to_json(values, numbers));
+        return collect(chart, &values, report);
     }
     for child in &chart.dependencies {
-        let empty = Values::new();
-        let inner = values.get(child.name()).and_then(Value::as_object).unwrap_or(&empty);
-        collect(child, inner, report);
+        match values.get(child.name()) {
+            Some(Node::Table(inner)) => find(child, inner, numbers, report),
+            Some(lent) if lent.is_table() => collect(child, &lent.to_json(numbers), report),
+            _ => find(child, &Table::new(), numbers, report),
+        }
     }
 }
 
-fn check_one(schema: &[u8], values: &Values) -> Result<(), String> {
+fn collect(chart: &Chart, values: &Value, report: &mut String) {
+    if let Some(schema) = &chart.schema
+        && let Err(problems) = schema.check(values)
+    {
+        let _ = write!(report, "{}:\n{problems}", chart.name());
+    }
+    let empty = Value::Object(Values::new());
+    for child in &chart.dependencies {
+        let inner = values.get(child.name()).filter(|inner| inner.is_object());
+        collect(child, inner.unwrap_or(&empty), report);
+    }
+}
+
+fn validator(schema: &[u8]) -> Result<Validator, String> {
     let schema: Value = serde_json::from_slice(schema).map_err(|error| {
         if error.is_eof() {
             "unexpected EOF".to_owned()
@@ -55,19 +124,10 @@ fn check_one(schema: &[u8], values: &Values) -> Result<(), String> {
             error.to_string()
         }
     })?;
-    let validator = validator(&schema)?;
-    let values = Value::Object(values.clone());
-    let mut errors: Vec<_> = validator.iter_errors(&values).collect();
-    errors.sort_by_key(|error| error.instance_path().to_string());
-    let problems = listed(&errors.iter().collect::<Vec<_>>(), 0, &values);
-    if problems.is_empty() { Ok(()) } else { Err(problems) }
-}
-
-fn validator(schema: &Value) -> Result<Validator, String> {
     let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
-    options.build(schema).map_err(|error| {
+    options.build(&schema).map_err(|error| {
         let mut text = String::from("\"file:///values.schema.json#\" is not valid against metaschema: ");
-        let _ = write!(text, "{}", message(&error, schema));
+        let _ = write!(text, "{}", message(&error, &schema));
         format!("{text} at '{}'", error.instance_path())
     })
 }

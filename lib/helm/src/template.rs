@@ -10,8 +10,9 @@ use regex::Regex;
 use crate::capabilities::{self, Capabilities, KubeVersion};
 use crate::chart::Chart;
 use crate::document;
+use crate::overlay::Numbers;
 use crate::pattern;
-use crate::render::{self, Numbers, ReleaseOptions};
+use crate::render::{self, ReleaseOptions};
 use crate::values::{self, Values};
 
 /// The name of a release that has none.

@@ -6,6 +6,7 @@
 use serde_json::{Map, Value};
 
 use crate::chart::Chart;
+use crate::overlay::{self, Node, Numbers, Table};
 
 /// Why values cannot be combined.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -77,38 +78,54 @@ pub(crate) enum Null {
     Stays,
 }
 
+/// What a chart and the charts inside it bring along.
+pub(crate) struct Defaults<'c> {
+    pub(crate) own: Table<'c>,
+    /// In the order of the charts inside.
+    pub(crate) inside: Vec<Defaults<'c>>,
+}
+
+impl<'c> Defaults<'c> {
+    pub(crate) fn of(chart: &'c Chart) -> Self {
+        Self {
+            own: overlay::defaults(&chart.values),
+            inside: chart.dependencies.iter().map(Self::of).collect(),
+        }
+    }
+}
+
 /// The values for rendering `chart`: `values` over the chart's defaults, for it and every chart inside it.
 ///
 /// # Errors
 /// A subchart's values are not a table.
 pub fn coalesce(chart: &Chart, values: &Values) -> Result<Values, Error> {
-    combine(chart, values, Null::Removes)
+    let combined = combine(chart, &Defaults::of(chart), overlay::given(values), Null::Removes)?;
+    Ok(overlay::to_json(&combined, Numbers::Floats))
 }
 
-pub(crate) fn combine(chart: &Chart, values: &Values, null: Null) -> Result<Values, Error> {
-    let mut result = values.clone();
-    descend(chart, &mut result, null)?;
-    Ok(result)
+pub(crate) fn combine<'v>(
+    chart: &'v Chart,
+    defaults: &Defaults<'v>,
+    mut values: Table<'v>,
+    null: Null,
+) -> Result<Table<'v>, Error> {
+    descend(chart, defaults, &mut values, null)?;
+    Ok(values)
 }
 
-fn descend(chart: &Chart, values: &mut Values, null: Null) -> Result<(), Error> {
-    defaults(chart, values, null);
-    for child in &chart.dependencies {
+fn descend<'v>(chart: &'v Chart, defaults: &Defaults<'v>, values: &mut Table<'v>, null: Null) -> Result<(), Error> {
+    fill(chart, &defaults.own, values, null);
+    for (child, defaults) in chart.dependencies.iter().zip(&defaults.inside) {
         let name = child.name();
-        let mut inner = match values.remove(name) {
-            None => Values::new(),
-            Some(Value::Object(inner)) => inner,
-            Some(other) => {
-                return Err(Error::MatchTable {
-                    name: name.to_owned(),
-                    found: shown(&other),
-                });
-            }
-        };
-        globals(&mut inner, values);
-        descend(child, &mut inner, null)?;
-        share(values, &inner);
-        values.insert(name.to_owned(), Value::Object(inner));
+        let inner = values.remove(name).unwrap_or_else(|| Node::Table(Table::new()));
+        let mut inner = inner.into_table().map_err(|other| Error::MatchTable {
+            name: name.to_owned(),
+            found: shown(&other.to_json(Numbers::Floats)),
+        })?;
+        overlay::globals(&mut inner, values);
+        descend(child, defaults, &mut inner, null)?;
+        overlay::share(values, &inner);
+        values.insert(name, Node::Table(inner));
     }
     Ok(())
 }
@@ -133,118 +150,32 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// A default without the nulls in its tables: as a default, null means nothing.
-fn cleaned(value: &Value) -> Value {
-    match value {
-        Value::Object(table) => {
-            let kept = table.iter().filter(|(_, value)| !value.is_null());
-            Value::Object(kept.map(|(key, value)| (key.clone(), cleaned(value))).collect())
-        }
-        other => other.clone(),
-    }
-}
-
 /// Fills in a chart's own defaults.
-fn defaults(chart: &Chart, values: &mut Values, null: Null) {
-    for (key, original) in &chart.values {
-        let default = if null == Null::Removes {
-            cleaned(original)
-        } else {
-            original.clone()
+fn fill<'v>(chart: &Chart, defaults: &Table<'v>, values: &mut Table<'v>, null: Null) {
+    for (key, original) in defaults {
+        // As a default, null means nothing.
+        let default = || match null {
+            Null::Removes => original.cleaned(),
+            Null::Stays => original.clone(),
         };
         match values.get_mut(key) {
-            None if default.is_null() && null == Null::Removes => {}
+            None if original.is_null() && null == Null::Removes => {}
             None => {
-                values.insert(key.clone(), default);
+                values.insert(key, default());
             }
-            Some(Value::Null) if null == Null::Removes => {
+            Some(given) if given.is_null() && null == Null::Removes => {
                 values.remove(key);
             }
-            Some(Value::Object(table)) => {
+            Some(given) if original.is_table() => {
                 // What is meant for a chart inside keeps its nulls: they act on that chart's own defaults.
-                let for_child = chart.dependencies.iter().any(|child| child.name() == key);
-                let (default, null) = if for_child {
-                    (original.clone(), Null::Stays)
-                } else {
-                    (default, null)
-                };
-                if let Value::Object(default) = &default {
-                    tables(table, default, null);
+                let for_child = chart.dependencies.iter().any(|child| child.name() == *key);
+                match given.open() {
+                    Some(table) if for_child => overlay::lay(table, original, Null::Stays),
+                    Some(table) => overlay::lay(table, &default(), null),
+                    None => {}
                 }
             }
             Some(_) => {}
-        }
-    }
-}
-
-/// Merges `low` into `high`, which wins.
-pub(crate) fn tables(high: &mut Values, low: &Values, null: Null) {
-    for (key, value) in low {
-        match high.get_mut(key) {
-            None => {
-                high.insert(key.clone(), value.clone());
-            }
-            Some(Value::Null) if null == Null::Removes => {
-                high.remove(key);
-            }
-            Some(Value::Object(inner)) => {
-                if let Value::Object(value) = value {
-                    tables(inner, value, null);
-                }
-            }
-            Some(_) => {}
-        }
-    }
-}
-
-/// Lets the parent's `global` flow into a child's; the parent wins. What is no table on either side stops it.
-fn globals(child: &mut Values, parent: &Values) {
-    let empty = Values::new();
-    let given = match parent.get("global") {
-        None => &empty,
-        Some(Value::Object(given)) => given,
-        Some(_) => return,
-    };
-    let mut own = match child.get_mut("global") {
-        None => Values::new(),
-        Some(Value::Object(own)) => std::mem::take(own),
-        Some(_) => return,
-    };
-    for (key, value) in given {
-        match (value, own.get(key)) {
-            (Value::Object(table), Some(Value::Object(below))) => {
-                let mut merged = table.clone();
-                tables(&mut merged, below, Null::Stays);
-                own.insert(key.clone(), Value::Object(merged));
-            }
-            (Value::Object(_), _) => {
-                own.insert(key.clone(), value.clone());
-            }
-            // A plain value does not replace a table.
-            (_, Some(Value::Object(_))) => {}
-            _ => {
-                own.insert(key.clone(), value.clone());
-            }
-        }
-    }
-    child.insert("global".into(), Value::Object(own));
-}
-
-/// Tables inside the parent's global tables take over what the child added there. Helm does so by accident (parent and
-/// child hold the same table); templates can see it, so this does too.
-fn share(parent: &mut Values, child: &Values) {
-    let (Some(Value::Object(global)), Some(Value::Object(below))) = (parent.get_mut("global"), child.get("global"))
-    else {
-        return;
-    };
-    for (key, table) in global {
-        let (Value::Object(table), Some(Value::Object(below))) = (table, below.get(key)) else {
-            continue;
-        };
-        for (name, inner) in table {
-            if let (Value::Object(inner), Some(Value::Object(below))) = (inner, below.get(name)) {
-                inner.clone_from(below);
-            }
         }
     }
 }
@@ -260,18 +191,6 @@ pub fn merge(mut base: Values, over: Values) -> Values {
         base.insert(key, merged);
     }
     base
-}
-
-/// The value at a dotted path.
-pub(crate) fn at<'v>(values: &'v Values, path: &str) -> Option<&'v Value> {
-    let (first, rest) = path
-        .split_once('.')
-        .map_or((path, None), |(first, rest)| (first, Some(rest)));
-    let value = values.get(first)?;
-    match rest {
-        None => Some(value),
-        Some(rest) => at(value.as_object()?, rest),
-    }
 }
 
 /// Every number as a float, whole ones too: values files hold nothing else, and only `--set` makes integers.
@@ -293,15 +212,15 @@ pub(crate) fn float(value: Value) -> Value {
 }
 
 /// The way back: whole floats as integers, which is how JSON readers know them.
-pub(crate) fn plain(value: &Value) -> Value {
+pub(crate) fn plain(value: Value) -> Value {
     match value {
         Value::Number(number) => number
             .as_f64()
             .filter(|_| number.is_f64())
             .and_then(goyaml::number::from_f64)
-            .unwrap_or_else(|| value.clone()),
-        Value::Array(items) => items.iter().map(plain).collect(),
-        Value::Object(table) => Value::Object(table.iter().map(|(key, value)| (key.clone(), plain(value))).collect()),
-        other => other.clone(),
+            .unwrap_or(Value::Number(number)),
+        Value::Array(items) => items.into_iter().map(plain).collect(),
+        Value::Object(table) => Value::Object(table.into_iter().map(|(key, value)| (key, plain(value))).collect()),
+        other => other,
     }
 }
