@@ -138,19 +138,22 @@ impl<'p> Translator<'p> {
         Ok(())
     }
 
-    /// After an opening parenthesis: flags are those that Go knows.
+    /// After an opening parenthesis: a name or flags, which are those that Go knows, are taken too.
     fn group(&mut self, start: usize) -> Result<(), String> {
         self.out.push('(');
         let Some(flags) = self.rest().strip_prefix('?') else {
             return Ok(());
         };
         if flags.starts_with("P<") || (flags.starts_with('<') && !flags.starts_with("<=") && !flags.starts_with("<!")) {
-            return Ok(());
+            return match flags.find('>') {
+                Some(end) => self.head(end + 1),
+                None => Err(format!("invalid named capture: `{}`", &self.pattern[start..])),
+            };
         }
         for (at, flag) in flags.char_indices() {
             match flag {
                 'i' | 'm' | 's' | 'U' | '-' => {}
-                ':' | ')' => return Ok(()),
+                ':' | ')' => return self.head(at + 1),
                 other => {
                     let end = start + 2 + at + other.len_utf8();
                     let shown = self.pattern.get(start..end).unwrap_or(self.pattern);
@@ -158,7 +161,16 @@ impl<'p> Translator<'p> {
                 }
             }
         }
-        Err(format!("missing closing ): `{}`", self.pattern))
+        let shown = &self.pattern[start..];
+        Err(format!("invalid or unsupported Perl syntax: `{shown}`"))
+    }
+
+    /// Takes a question mark and the `length` bytes behind it as they are.
+    fn head(&mut self, length: usize) -> Result<(), String> {
+        let head = &self.rest()[..=length];
+        self.out.push_str(head);
+        self.pos += head.len();
+        Ok(())
     }
 
     fn class(&mut self, start: usize) -> Result<(), String> {
@@ -345,6 +357,35 @@ mod tests {
             (r"^\<$", "<"),
         ] {
             assert!(compile(pattern).unwrap().is_match(text), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn groups_may_have_flags_and_names() {
+        for (pattern, text) in [
+            ("(?i)^abc$", "ABC"),
+            ("^(?:a|b)+$", "abab"),
+            ("^(?i:a)b$", "Ab"),
+            ("(?s)^a.b$", "a\nb"),
+            ("(?m-i)^b$", "a\nb"),
+            ("^(?P<n>a)(?<m>b)?$", "ab"),
+            ("^((?:a)*)$", "aa"),
+        ] {
+            assert!(compile(pattern).unwrap().is_match(text), "{pattern}");
+        }
+        assert!(!compile("^(?i:a)b$").unwrap().is_match("AB"));
+        for (pattern, reason) in [
+            ("(?*)", "invalid or unsupported Perl syntax: `(?*`"),
+            ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
+            ("a(?i", "invalid or unsupported Perl syntax: `(?i`"),
+            ("a(?P<n", "invalid named capture: `(?P<n`"),
+            ("(?:*a)", "missing argument to repetition operator: `*`"),
+        ] {
+            assert_eq!(
+                compile(pattern).unwrap_err(),
+                format!("error parsing regexp: {reason}"),
+                "{pattern}"
+            );
         }
     }
 
