@@ -4,8 +4,9 @@
 //! reads a directory.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use gotemplate::{Engine, Parsed};
 use goyaml::parse;
 use serde_json::{Map, Value, json};
 
@@ -63,12 +64,14 @@ pub enum Error {
 type Files = Vec<(String, Vec<u8>)>;
 
 /// A file of a chart.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct File {
     /// The path relative to the chart.
     pub name: String,
     /// The content, which copies of the chart share.
     pub data: Arc<Vec<u8>>,
+    /// What the content is as a template, once it was one.
+    parsed: OnceLock<Arc<Parsed>>,
 }
 
 /// A chart with everything in it. Copies share all of it, and what is made of it at first use.
@@ -95,9 +98,30 @@ impl File {
         Self {
             name,
             data: Arc::new(data),
+            parsed: OnceLock::new(),
         }
     }
+
+    /// The file as a template, parsed at first use. `path` is its name in errors.
+    ///
+    /// # Errors
+    /// It is no template.
+    pub(crate) fn parsed(&self, engine: &Engine<'_>, path: &str) -> Result<&Arc<Parsed>, gotemplate::Error> {
+        if let Some(parsed) = self.parsed.get() {
+            return Ok(parsed);
+        }
+        let parsed = engine.parse(path, &String::from_utf8_lossy(&self.data))?;
+        Ok(self.parsed.get_or_init(|| Arc::new(parsed)))
+    }
 }
+
+impl PartialEq for File {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.data == other.data
+    }
+}
+
+impl Eq for File {}
 
 impl Chart {
     /// Makes a chart of its files; paths are relative to the chart.

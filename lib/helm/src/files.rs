@@ -1,6 +1,5 @@
 //! `.Files`: the chart's other files, as templates read them.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -11,21 +10,19 @@ use gotemplate::sprig::path;
 use gotemplate::{Failure, GoObject, List, Machine, Map, Signature, Value, bytes};
 use regex::Regex;
 
-/// `engine.files`
-pub(crate) struct Files(BTreeMap<String, Arc<Vec<u8>>>);
+use crate::chart::File;
+
+/// `engine.files`, in the order of names.
+pub(crate) struct Files(pub(crate) Arc<Vec<File>>);
 
 impl Files {
-    pub(crate) fn new(files: &[crate::chart::File]) -> Self {
-        Self(
-            files
-                .iter()
-                .map(|file| (file.name.clone(), Arc::clone(&file.data)))
-                .collect(),
-        )
+    fn data(&self, name: &str) -> Option<&Arc<Vec<u8>>> {
+        let place = self.0.binary_search_by(|file| file.name.as_str().cmp(name)).ok()?;
+        Some(&self.0.get(place)?.data)
     }
 
     fn text(&self, name: &str) -> Option<String> {
-        self.0.get(name).map(|data| bytes::text(data))
+        self.data(name).map(|data| bytes::text(data))
     }
 
     /// Files by their last path element.
@@ -33,7 +30,10 @@ impl Files {
         let map: serde_json::Map<String, serde_json::Value> = self
             .0
             .iter()
-            .map(|(name, data)| (path::base(name).to_owned(), serde_json::Value::String(content(data))))
+            .map(|file| {
+                let text = serde_json::Value::String(content(&file.data));
+                (path::base(&file.name).to_owned(), text)
+            })
             .collect();
         let text = goyaml::to_yaml(&serde_json::Value::Object(map)).unwrap_or_default();
         text.trim_end_matches('\n').to_owned()
@@ -50,7 +50,7 @@ impl GoObject for Files {
     }
 
     fn field(&self, name: &str) -> Option<Value> {
-        let data = self.0.get(name).cloned().unwrap_or_default();
+        let data = self.data(name).cloned().unwrap_or_default();
         Some(Value::Object(Rc::new(Bytes(data))))
     }
 
@@ -71,12 +71,9 @@ impl GoObject for Files {
             "Glob" => {
                 // Helm takes a broken pattern for one that matches everything.
                 let pattern = glob(path).or_else(|| glob("**"));
-                let found = self
-                    .0
-                    .iter()
-                    .filter(|(name, _)| pattern.as_ref().is_some_and(|p| p.is_match(name)));
-                let found = found.map(|(name, data)| (name.clone(), Arc::clone(data))).collect();
-                Value::Object(Rc::new(Files(found)))
+                let chosen = |file: &&File| pattern.as_ref().is_some_and(|pattern| pattern.is_match(&file.name));
+                let found = self.0.iter().filter(chosen).cloned().collect();
+                Value::Object(Rc::new(Files(Arc::new(found))))
             }
             "Lines" => match self.text(path) {
                 None => List::strings::<&str>([]).into(),
@@ -90,17 +87,17 @@ impl GoObject for Files {
     }
 
     fn entries(&self) -> Vec<(Value, Value)> {
-        let bytes = |data: &Arc<Vec<u8>>| Value::Object(Rc::new(Bytes(Arc::clone(data))));
+        let bytes = |file: &File| Value::Object(Rc::new(Bytes(Arc::clone(&file.data))));
         self.0
             .iter()
-            .map(|(name, data)| (Value::str(name), bytes(data)))
+            .map(|file| (Value::str(&file.name), bytes(file)))
             .collect()
     }
 
     fn json(&self) -> Option<Value> {
         let map = Map::new();
-        for (name, data) in &self.0 {
-            map.insert(name, STANDARD.encode(data.as_slice()));
+        for file in self.0.iter() {
+            map.insert(&file.name, STANDARD.encode(file.data.as_slice()));
         }
         Some(map.into())
     }

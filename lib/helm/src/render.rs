@@ -3,16 +3,15 @@
 //! Upstream concept: Helm's render engine: every template of the chart and of the charts inside it is parsed into one
 //! set, deep paths first; each file is executed with the values of its own chart; partials print nothing.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use gotemplate::value::MapType;
 use gotemplate::{Engine, Machine, Map, MissingKey, Value};
 
 use crate::capabilities::Capabilities;
-use crate::chart::Chart;
+use crate::chart::{Chart, File};
 use crate::files::Files;
 use crate::overlay::{self, Numbers, Table};
 use crate::values::{self, Null, Values};
@@ -198,7 +197,7 @@ struct Job<'j> {
 /// One template with what it sees.
 struct Page<'j> {
     path: String,
-    text: &'j [u8],
+    file: &'j File,
     base: String,
     scope: Map,
 }
@@ -222,11 +221,9 @@ impl Job<'_> {
             depth(right).cmp(&depth(left)).then_with(|| right.path.cmp(&left.path))
         });
         for page in &pages {
-            // The plain check is much faster than the one that mends.
-            let text =
-                std::str::from_utf8(page.text).map_or_else(|_| String::from_utf8_lossy(page.text), Cow::Borrowed);
-            machine
-                .parse(&page.path, &text)
+            page.file
+                .parsed(engine(), &page.path)
+                .and_then(|parsed| machine.add(&page.path, parsed))
                 .map_err(|source| failed(source, &page.path))?;
         }
         let mut printed = BTreeMap::new();
@@ -266,7 +263,7 @@ fn scope<'j>(
     let inner = Map::new();
     let scope = Map::typed(MapType::Named(method::VALUES));
     scope.insert("Chart", data::chart(&chart.metadata, path == chart.name()));
-    scope.insert("Files", Value::Object(Rc::new(Files::new(&chart.files))));
+    scope.insert("Files", Value::Object(Rc::new(Files(Arc::clone(&chart.files)))));
     scope.insert("Release", release.clone());
     scope.insert("Capabilities", capabilities.clone());
     scope.insert("Values", values.clone());
@@ -287,7 +284,7 @@ fn scope<'j>(
         }
         pages.push(Page {
             path: format!("{path}/{}", file.name),
-            text: &file.data,
+            file,
             base: format!("{path}/templates"),
             scope: scope.clone(),
         });
