@@ -28,6 +28,8 @@ pub(crate) struct Cluster {
     pub(crate) security: Security,
     /// Addresses and ports of Services.
     pub(crate) services: Taken,
+    /// Held while the names of definitions are accepted.
+    pub(crate) naming: tokio::sync::Mutex<()>,
     /// Work that goes on after its request was answered.
     pub(crate) tasks: TaskTracker,
 }
@@ -47,6 +49,7 @@ impl Cluster {
             registry,
             security,
             services: Taken::default(),
+            naming: tokio::sync::Mutex::default(),
             tasks: TaskTracker::new(),
         }
     }

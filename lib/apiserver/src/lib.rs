@@ -20,6 +20,7 @@ mod object;
 mod openapi;
 mod protobuf;
 mod query;
+mod scaler;
 mod security;
 mod shell;
 mod table;

@@ -10,10 +10,10 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::event;
 use crate::registry::Resource;
 use crate::status::{Result, Status};
 use crate::store::Entry;
+use crate::{event, scaler};
 
 /// What every stored value begins with.
 const PREFIX: &str = "{\"metadata\":{";
@@ -34,6 +34,16 @@ pub(crate) fn encode(resource: &Resource, object: &Value) -> Bytes {
     if event::is_newer(resource) {
         let mut object = object.clone();
         event::to_stored(&mut object);
+        return bytes_of(&object);
+    }
+    if scaler::is_older(resource) {
+        let mut object = object.clone();
+        scaler::to_stored(&mut object);
+        return bytes_of(&object);
+    }
+    if let Some(custom) = resource.custom.as_ref().filter(|custom| custom.schema.converts()) {
+        let mut object = object.clone();
+        custom.schema.convert(&mut object);
         return bytes_of(&object);
     }
     bytes_of(object)
@@ -75,8 +85,11 @@ pub(crate) fn decode(resource: &Resource, entry: &Entry) -> Result<Value> {
     if event::is_newer(resource) {
         event::to_newer(&mut object);
     }
-    if let Some(custom) = resource.custom.as_ref().filter(|custom| custom.fills) {
-        custom.schema.default(&mut object);
+    if scaler::is_older(resource) {
+        scaler::to_older(&mut object);
+    }
+    if let Some(custom) = resource.custom.as_ref().filter(|custom| custom.differs()) {
+        custom.schema.read(&mut object);
     }
     set_version(&mut object, entry.modified);
     Ok(object)
@@ -95,7 +108,9 @@ pub(crate) fn set_version(object: &mut Value, revision: u64) {
 
 /// Appends the object's JSON, with or without `apiVersion` and `kind`.
 pub(crate) fn write(out: &mut Vec<u8>, resource: &Resource, entry: &Entry, typed: bool) {
-    if (event::is_newer(resource) || resource.custom.as_ref().is_some_and(|custom| custom.fills))
+    if (event::is_newer(resource)
+        || scaler::is_older(resource)
+        || resource.custom.as_ref().is_some_and(|custom| custom.differs()))
         && let Ok(object) = decode(resource, entry)
     {
         return append(out, &object);

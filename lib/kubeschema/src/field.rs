@@ -145,7 +145,7 @@ impl FieldError {
             Kind::TooMany,
             field,
             Some(actual.into()),
-            format!("must have at most {max} items"),
+            format!("must have at most {max} item{}", if max == 1 { "" } else { "s" }),
         )
     }
 

@@ -3,8 +3,8 @@
 use kubeschema::field::{self, FieldError, Kind};
 use serde_json::{Map, Value, json};
 
-use super::format;
 use super::node::Node;
+use super::{format, number};
 use crate::validation::metadata;
 
 /// Judges an object; `old` is its stored state.
@@ -44,15 +44,13 @@ fn rules(node: &Node, value: &Value, old: Option<&Value>, path: &str, errors: &m
     match value {
         Value::Object(map) => {
             for (name, value) in map {
-                if let Some(inner) = node.properties.get(name).or(node.additional.as_deref()) {
-                    rules(
-                        inner,
-                        value,
-                        old.and_then(|old| old.get(name)),
-                        &field::child(path, name),
-                        errors,
-                    );
-                }
+                // What has no name of its own in the schema is told as a key.
+                let (inner, place) = match (node.properties.get(name), node.additional.as_deref()) {
+                    (Some(inner), _) => (inner, field::child(path, name)),
+                    (None, Some(inner)) => (inner, field::key(path, name)),
+                    (None, None) => continue,
+                };
+                rules(inner, value, old.and_then(|old| old.get(name)), &place, errors);
             }
         }
         Value::Array(items) => {
@@ -81,6 +79,10 @@ fn check(node: &Node, value: &Value, old: Option<&Value>, path: &str, errors: &m
         return;
     }
     if value.is_null() && node.nullable {
+        // An enumeration has to name null as well.
+        if !node.choices.is_empty() {
+            scalars(node, value, path, errors);
+        }
         return;
     }
     kind(node, value, path, errors);
@@ -137,10 +139,18 @@ fn kind(node: &Node, value: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
+/// A choice in quotes, whatever its type.
+fn quoted(choice: &Value) -> String {
+    match choice {
+        Value::String(_) => choice.to_string(),
+        other => Value::from(other.to_string()).to_string(),
+    }
+}
+
 fn scalars(node: &Node, value: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let place = body(path);
     if !node.choices.is_empty() && !node.choices.contains(value) {
-        let choices: Vec<String> = node.choices.iter().map(Value::to_string).collect();
+        let choices: Vec<String> = node.choices.iter().map(quoted).collect();
         let detail = format!("supported values: {}", choices.join(", "));
         errors.push(FieldError::new(
             Kind::NotSupported,
@@ -168,40 +178,57 @@ fn scalars(node: &Node, value: &Value, path: &str, errors: &mut Vec<FieldError>)
             if let Some(most) = node.length.most.filter(|most| length > *most) {
                 errors.push(FieldError::too_long(place.as_str(), most));
             }
-            if node.kind == "string" && !format::accepts(&node.format, text) {
+            if matches!(node.kind.as_str(), "string" | "") && !format::accepts(&node.format, text) {
                 let detail = format!("{place} in body must be of type {}: {value}", node.format);
                 errors.push(FieldError::new(Kind::TypeInvalid, place, Some(value.clone()), detail));
             }
         }
-        Value::Number(number) => {
-            let amount = number.as_f64().unwrap_or_default();
-            if let Some((least, exclusive)) = node.minimum
-                && (amount < least || (exclusive && amount <= least))
-            {
-                invalid(format!(
-                    "should be greater than {}{least}",
-                    if exclusive { "" } else { "or equal to " }
-                ));
-            }
-            if let Some((most, exclusive)) = node.maximum
-                && (amount > most || (exclusive && amount >= most))
-            {
-                invalid(format!(
-                    "should be less than {}{most}",
-                    if exclusive { "" } else { "or equal to " }
-                ));
-            }
-            if let Some(factor) = node.multiple_of
-                && (amount / factor).fract() != 0.0
-            {
-                invalid(format!("should be a multiple of {factor}"));
-            }
-            if node.format == "int32" && number.as_i64().is_none_or(|integer| i32::try_from(integer).is_err()) {
-                let detail = format!("Checked value must be of type integer with format int32 in {place}");
-                errors.push(FieldError::invalid("<nil>", "", detail));
-            }
-        }
+        Value::Number(number) => self::number(node, number.as_f64().unwrap_or_default(), value, &place, errors),
         _ => {}
+    }
+}
+
+fn number(node: &Node, amount: f64, value: &Value, place: &str, errors: &mut Vec<FieldError>) {
+    // The bounds of a number have to be numbers of its format as well.
+    let bounds = [
+        ("Checked", Some(amount)),
+        ("MultipleOf", node.multiple_of),
+        ("Maximum boundary", node.maximum.map(|(most, _)| most)),
+        ("Minimum boundary", node.minimum.map(|(least, _)| least)),
+    ];
+    for (what, bound) in bounds {
+        if bound.is_some_and(|bound| !number::fits(&node.kind, &node.format, bound)) {
+            let format = match node.format.as_str() {
+                "" => "(default format)".to_owned(),
+                format => format!("with format {format}"),
+            };
+            let detail = format!("{what} value must be of type {} {format} in {place}", node.kind);
+            errors.push(FieldError::invalid("<nil>", "", detail));
+        }
+    }
+    let mut invalid = |detail: String| {
+        errors.push(FieldError::invalid(
+            place,
+            value.clone(),
+            format!("{place} in body {detail}"),
+        ));
+    };
+    if let Some(factor) = node.multiple_of
+        && (amount / factor).fract() != 0.0
+    {
+        invalid(format!("should be a multiple of {}", number::text(factor)));
+    }
+    if let Some((most, exclusive)) = node.maximum
+        && (amount > most || (exclusive && amount >= most))
+    {
+        let or = if exclusive { "" } else { "or equal to " };
+        invalid(format!("should be less than {or}{}", number::text(most)));
+    }
+    if let Some((least, exclusive)) = node.minimum
+        && (amount < least || (exclusive && amount <= least))
+    {
+        let or = if exclusive { "" } else { "or equal to " };
+        invalid(format!("should be greater than {or}{}", number::text(least)));
     }
 }
 
@@ -212,15 +239,17 @@ fn object(node: &Node, map: &Map<String, Value>, old: Option<&Value>, path: &str
     }
     if let Some(least) = node.properties_count.least.filter(|least| map.len() < *least) {
         let detail = format!("{place} in body should have at least {least} properties");
-        errors.push(FieldError::invalid(place, Value::Object(map.clone()), detail));
+        errors.push(FieldError::invalid(place, map.len(), detail));
     }
     for name in node.required.iter().filter(|name| !map.contains_key(*name)) {
         errors.push(FieldError::required(field::child(path, name), ""));
     }
     if node.embedded && !path.is_empty() {
         for name in ["apiVersion", "kind"] {
-            if map.get(name).and_then(Value::as_str).is_none_or(str::is_empty) {
-                errors.push(FieldError::required(field::child(path, name), "must not be empty"));
+            match map.get(name).and_then(Value::as_str) {
+                None => errors.push(FieldError::required(field::child(path, name), "")),
+                Some("") => errors.push(FieldError::required(field::child(path, name), "must not be empty")),
+                Some(_) => {}
             }
         }
         if let Some(inner) = map.get("metadata") {
@@ -243,7 +272,7 @@ fn list(node: &Node, items: &[Value], old: Option<&Value>, path: &str, errors: &
     }
     if let Some(least) = node.items_count.least.filter(|least| items.len() < *least) {
         let detail = format!("{place} in body should have at least {least} items");
-        errors.push(FieldError::invalid(place, Value::Array(items.to_vec()), detail));
+        errors.push(FieldError::invalid(place, items.len(), detail));
     }
     let names: Vec<Option<Value>> = items.iter().map(|item| identity(node, item)).collect();
     for (position, name) in names.iter().enumerate() {
@@ -278,41 +307,80 @@ fn identity(node: &Node, item: &Value) -> Option<Value> {
     (found.len() == keys.len()).then_some(Value::Object(found))
 }
 
+/// What a value breaks of one alternative, and how many values in it were looked at: of several alternatives that do not
+/// fit, the one that got furthest is told.
+fn attempt(node: &Node, value: &Value, path: &str) -> (Vec<FieldError>, usize) {
+    let mut found = Vec::new();
+    check(node, value, None, path, &mut found);
+    (found, reached(node, value))
+}
+
+fn reached(node: &Node, value: &Value) -> usize {
+    let below: usize = match value {
+        Value::Object(map) => map
+            .iter()
+            .filter_map(|(name, value)| {
+                let inner = node.properties.get(name).or(node.additional.as_deref())?;
+                Some(reached(inner, value))
+            })
+            .sum(),
+        Value::Array(items) => {
+            let inner = node.items.as_deref();
+            inner.map_or(0, |inner| items.iter().map(|item| reached(inner, item)).sum())
+        }
+        _ => 0,
+    };
+    1 + below
+}
+
+/// The faults of the alternative that got furthest, the first of several.
+fn furthest(attempts: Vec<(Vec<FieldError>, usize)>) -> Vec<FieldError> {
+    let mut best: Option<(Vec<FieldError>, usize)> = None;
+    for attempt in attempts {
+        if best.as_ref().is_none_or(|best| attempt.1 > best.1) {
+            best = Some(attempt);
+        }
+    }
+    best.map(|(faults, _)| faults).unwrap_or_default()
+}
+
 fn combinations(node: &Node, value: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let place = body(path);
-    let faults = |inner: &Node| {
-        let mut found = Vec::new();
-        check(inner, value, None, path, &mut found);
-        found
+    let attempts = |alternatives: &[Node]| -> Vec<(Vec<FieldError>, usize)> {
+        alternatives.iter().map(|inner| attempt(inner, value, path)).collect()
     };
-    for inner in &node.all_of {
-        errors.extend(faults(inner));
+    let must = |detail: &str| FieldError::invalid("<nil>", "", format!("{place:?} must {detail}"));
+    let fitting =
+        |attempts: &[(Vec<FieldError>, usize)]| attempts.iter().filter(|(faults, _)| faults.is_empty()).count();
+    let any = attempts(&node.any_of);
+    if !any.is_empty() && fitting(&any) == 0 {
+        errors.push(must("validate at least one schema (anyOf)"));
+        errors.extend(furthest(any));
     }
-    let mut must = |detail: &str| {
-        errors.push(FieldError::invalid(
-            "<nil>",
-            "",
-            format!("{place:?} must validate {detail}"),
-        ));
-    };
-    if !node.any_of.is_empty() && !node.any_of.iter().any(|inner| faults(inner).is_empty()) {
-        must("at least one schema (anyOf)");
+    let one = attempts(&node.one_of);
+    match fitting(&one) {
+        _ if one.is_empty() => {}
+        1 => {}
+        0 => {
+            errors.push(must("validate one and only one schema (oneOf). Found none valid"));
+            errors.extend(furthest(one));
+        }
+        several => errors.push(must(&format!(
+            "validate one and only one schema (oneOf). Found {several} valid alternatives"
+        ))),
     }
-    let fitting = node.one_of.iter().filter(|inner| faults(inner).is_empty()).count();
-    if !node.one_of.is_empty() && fitting != 1 {
-        let found = if fitting == 0 {
-            "none valid".to_owned()
-        } else {
-            format!("{fitting} valid alternatives")
-        };
-        must(&format!("one and only one schema (oneOf). Found {found}"));
+    let all = attempts(&node.all_of);
+    let fit = fitting(&all);
+    let wanted = all.len();
+    errors.extend(all.into_iter().flat_map(|(faults, _)| faults));
+    if fit < wanted {
+        let none = if fit == 0 { ". None validated" } else { "" };
+        errors.push(must(&format!("validate all the schemas (allOf){none}")));
     }
-    if node.not.as_ref().is_some_and(|inner| faults(inner).is_empty()) {
-        errors.push(FieldError::invalid(
-            "<nil>",
-            "",
-            format!("{place:?} must not validate the schema (not)"),
-        ));
+    if let Some(inner) = &node.not
+        && attempt(inner, value, path).0.is_empty()
+    {
+        errors.push(must("not validate the schema (not)"));
     }
 }
 

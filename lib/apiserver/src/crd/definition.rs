@@ -1,9 +1,13 @@
 //! CustomResourceDefinitions themselves: what is filled in, and what is wrong with one.
 
+use std::collections::BTreeSet;
+
 use kubeschema::field::{self, FieldError};
-use kubeschema::jsonpath::Path;
 use kubeschema::name;
 use serde_json::Value;
+
+use super::approval;
+use super::structural::{self, Place};
 
 /// Where a part of a version is in messages: definitions whose versions agree on it have one for all.
 fn part_path(versions: &[Value], position: usize, part: &str) -> String {
@@ -57,6 +61,19 @@ pub(crate) fn check(definition: &Value, old: Option<&Value>, errors: &mut Vec<Fi
         unchanged(definition, old, errors);
         stored(definition, errors);
     }
+    approval::check(definition, old, errors);
+}
+
+/// What is unwise about a definition that was accepted.
+pub(crate) fn advice(definition: &Value) -> Vec<String> {
+    let mut formats = BTreeSet::new();
+    for version in definition["spec"]["versions"].as_array().into_iter().flatten() {
+        structural::unknown_formats(&version["schema"]["openAPIV3Schema"], &mut formats);
+    }
+    formats
+        .iter()
+        .map(|format| format!("unrecognized format {format:?}"))
+        .collect()
 }
 
 fn names(names: &Value, errors: &mut Vec<FieldError>) {
@@ -137,7 +154,7 @@ fn versions(spec: &Value, errors: &mut Vec<FieldError>) {
                     "must be object at the root",
                 ));
             }
-            structural(schema, &path, Place::Root, errors);
+            structural::check(schema, &path, Place::Root, errors);
         } else {
             errors.push(FieldError::required(
                 format!("{path}.schema.openAPIV3Schema"),
@@ -158,169 +175,7 @@ fn versions(spec: &Value, errors: &mut Vec<FieldError>) {
     }
     if storing == 0 {
         let why = "must have at least one stored version";
-        errors.push(FieldError::invalid(
-            "status.storedVersions",
-            Value::Array(Vec::new()),
-            why,
-        ));
-    }
-}
-
-#[derive(Clone, Copy)]
-enum Place {
-    Root,
-    Field,
-    Item,
-}
-
-/// Structural schemas say the type of everything, and use only what can be pruned and defaulted.
-fn structural(schema: &Value, path: &str, place: Place, errors: &mut Vec<FieldError>) {
-    let free = schema["x-kubernetes-preserve-unknown-fields"] == true || schema["x-kubernetes-int-or-string"] == true;
-    match schema["type"].as_str() {
-        None | Some("") if !free => {
-            let what = match place {
-                Place::Root => "at the root",
-                Place::Field => "for specified object fields",
-                Place::Item => "for specified array items",
-            };
-            errors.push(FieldError::required(
-                format!("{path}.type"),
-                format!("must not be empty {what}"),
-            ));
-        }
-        Some(kind) if !["array", "boolean", "integer", "number", "object", "string", ""].contains(&kind) => {
-            let choices = ["array", "boolean", "integer", "number", "object", "string"];
-            errors.push(FieldError::not_supported(format!("{path}.type"), kind, &choices));
-        }
-        _ => {}
-    }
-    for unsupported in [
-        "$ref",
-        "definitions",
-        "dependencies",
-        "patternProperties",
-        "additionalItems",
-        "id",
-    ] {
-        if schema.get(unsupported).is_some_and(|value| !value.is_null()) {
-            let why = format!("{unsupported} is not supported");
-            errors.push(FieldError::forbidden(format!("{path}.{unsupported}"), why));
-        }
-    }
-    if schema["uniqueItems"] == true {
-        let why = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
-        errors.push(FieldError::forbidden(format!("{path}.uniqueItems"), why));
-    }
-    if let Some(pattern) = schema["pattern"].as_str()
-        && let Err(error) = regex::Regex::new(pattern)
-    {
-        let why = format!("must be a valid regular expression, but isn't: {error}");
-        errors.push(FieldError::invalid(format!("{path}.pattern"), pattern, why));
-    }
-    rules(schema, path, errors);
-    lists(schema, path, errors);
-    for (name, inner) in schema["properties"].as_object().into_iter().flatten() {
-        structural(
-            inner,
-            &field::key(&format!("{path}.properties"), name),
-            Place::Field,
-            errors,
-        );
-    }
-    if schema["additionalProperties"].is_object() {
-        if schema["properties"].as_object().is_some_and(|map| !map.is_empty()) {
-            let why = "additionalProperties and properties are mutual exclusive";
-            errors.push(FieldError::forbidden(format!("{path}.additionalProperties"), why));
-        }
-        structural(
-            &schema["additionalProperties"],
-            &format!("{path}.additionalProperties"),
-            Place::Field,
-            errors,
-        );
-    }
-    if schema["items"].is_object() {
-        structural(&schema["items"], &format!("{path}.items"), Place::Item, errors);
-    } else if schema["type"] == "array" {
-        errors.push(FieldError::required(format!("{path}.items"), "must be specified"));
-    }
-}
-
-fn rules(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
-    let list = schema["x-kubernetes-validations"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
-    let text = |rule: &Value, key: &str| rule[key].as_str().unwrap_or_default().trim().to_owned();
-    let before = errors.len();
-    for (position, rule) in list.iter().enumerate() {
-        if text(rule, "rule").is_empty() {
-            let path = format!("{path}.x-kubernetes-validations[{position}].rule");
-            errors.push(FieldError::required(path, "rule is not specified"));
-        }
-    }
-    if errors.len() > before {
-        return;
-    }
-    for (position, rule) in list.iter().enumerate() {
-        for key in ["rule", "messageExpression"] {
-            let expression = text(rule, key);
-            if expression.is_empty() {
-                continue;
-            }
-            if let Err(error) = kube_cel::cel::Program::compile(&expression) {
-                let path = format!("{path}.x-kubernetes-validations[{position}].{key}");
-                errors.push(FieldError::invalid(
-                    path,
-                    rule.clone(),
-                    format!("compilation failed: {error}"),
-                ));
-            }
-        }
-    }
-}
-
-fn lists(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
-    let keys = schema["x-kubernetes-list-map-keys"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
-    match schema["x-kubernetes-list-type"].as_str() {
-        None | Some("atomic" | "set") if keys.is_empty() => {}
-        None | Some("atomic" | "set") => {
-            let why = "must be map if x-kubernetes-list-map-keys is non-empty";
-            errors.push(FieldError::invalid(
-                format!("{path}.x-kubernetes-list-type"),
-                schema["x-kubernetes-list-type"].clone(),
-                why,
-            ));
-        }
-        Some("map") if keys.is_empty() => {
-            let why = "must not be empty if x-kubernetes-list-type is map";
-            errors.push(FieldError::required(format!("{path}.x-kubernetes-list-map-keys"), why));
-        }
-        Some("map") => {
-            let required = schema["items"]["required"]
-                .as_array()
-                .map(Vec::as_slice)
-                .unwrap_or_default();
-            for key in keys {
-                let property = &schema["items"]["properties"][key.as_str().unwrap_or_default()];
-                if property.is_object() && property["default"].is_null() && !required.contains(key) {
-                    let place = field::key(&format!("{path}.items.properties"), key.as_str().unwrap_or_default());
-                    let why = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property";
-                    errors.push(FieldError::required(format!("{place}.default"), why));
-                }
-            }
-        }
-        Some(other) => {
-            let choices = ["atomic", "map", "set"];
-            errors.push(FieldError::not_supported(
-                format!("{path}.x-kubernetes-list-type"),
-                other,
-                &choices,
-            ));
-        }
+        errors.push(FieldError::invalid("status.storedVersions", Value::Null, why));
     }
 }
 
@@ -361,15 +216,12 @@ fn columns(version: &Value, path: &str, errors: &mut Vec<FieldError>) {
         }
         match text("jsonPath") {
             "" => errors.push(FieldError::required(format!("{path}.JSONPath"), "")),
-            given => {
-                if let Err(error) = Path::parse(given) {
-                    errors.push(FieldError::invalid(
-                        format!("{path}.JSONPath"),
-                        given,
-                        format!("is an invalid path: {error}"),
-                    ));
-                }
+            // What follows the dot may be anything: a path that cannot be read is shown as if there were no columns.
+            given if !given.starts_with('.') => {
+                let why = "must be a simple json path starting with .";
+                errors.push(FieldError::invalid(format!("{path}.JSONPath"), given, why));
             }
+            _ => {}
         }
     }
 }
@@ -386,9 +238,18 @@ fn selectable(version: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// What may not change once instances may exist.
+/// What may not change: the name ever, the rest once instances may exist.
 fn unchanged(definition: &Value, old: &Value, errors: &mut Vec<FieldError>) {
-    for pointer in ["group", "scope", "names/plural", "names/kind"] {
+    let established = super::condition(old, "Established");
+    for (pointer, always) in [
+        ("group", true),
+        ("scope", false),
+        ("names/plural", true),
+        ("names/kind", false),
+    ] {
+        if !always && !established {
+            continue;
+        }
         let read = |object: &Value| {
             object["spec"]
                 .pointer(&format!("/{pointer}"))
@@ -470,7 +331,8 @@ mod tests {
 
     #[test]
     fn names_and_scope_stay_and_so_do_stored_versions() {
-        let old = definition();
+        let mut old = definition();
+        old["status"] = json!({"conditions": [{"type": "Established", "status": "True"}]});
         let mut changed = old.clone();
         changed["spec"]["scope"] = json!("Cluster");
         changed["spec"]["names"]["kind"] = json!("Gadget");

@@ -4,12 +4,17 @@
 //! Mirrors upstream's structural schemas and their validation, ratcheting and CEL rules included. Never stores
 //! anything.
 
+pub(crate) mod approval;
 mod check;
 pub(crate) mod definition;
 mod fill;
 mod format;
 mod node;
+mod number;
+mod numbers;
+mod pattern;
 mod rules;
+mod structural;
 
 use std::collections::BTreeMap;
 
@@ -36,6 +41,8 @@ pub(crate) fn parses(expression: &str) -> Result<(), String> {
 pub struct Version {
     structure: Type,
     others: BTreeMap<String, Type>,
+    /// The version that objects are stored in; none if it is this one.
+    stored: Option<String>,
     root: Node,
     namespaced: bool,
 }
@@ -46,6 +53,7 @@ impl Version {
     pub fn parse(definition: &Value, version: &str) -> Option<Self> {
         let mut structure = None;
         let mut others = BTreeMap::new();
+        let mut stored = None;
         for entry in definition["spec"]["versions"].as_array()? {
             let schema = &entry["schema"]["openAPIV3Schema"];
             let name = entry["name"].as_str()?;
@@ -53,12 +61,16 @@ impl Version {
                 structure = Some((from_json_schema(schema), Node::read(schema)));
             } else {
                 others.insert(name.to_owned(), from_json_schema(schema));
+                if entry["storage"] == true {
+                    stored = Some(name.to_owned());
+                }
             }
         }
         let (structure, root) = structure?;
         Some(Self {
             structure,
             others,
+            stored,
             root,
             namespaced: definition["spec"]["scope"] == "Namespaced",
         })
@@ -99,6 +111,30 @@ impl Version {
         fill::default(&self.structure, object);
     }
 
+    /// Brings an object into the version it is stored in: what that one does not know goes. Nothing happens to objects
+    /// of the stored version itself.
+    pub(crate) fn convert(&self, object: &mut Value) {
+        if let Some(stored) = self.stored.as_ref().and_then(|name| self.others.get(name)) {
+            fill::prune(stored, object);
+        }
+    }
+
+    /// Whether objects of this version are stored in another one.
+    pub(crate) fn converts(&self) -> bool {
+        self.stored.is_some()
+    }
+
+    /// Reads a stored object: what the stored version defaults comes, then what this version does not know goes.
+    pub(crate) fn read(&self, object: &mut Value) {
+        match self.stored.as_ref().and_then(|name| self.others.get(name)) {
+            None => fill::default(&self.structure, object),
+            Some(stored) => {
+                fill::default(stored, object);
+                fill::prune(&self.structure, object);
+            }
+        }
+    }
+
     /// Everything wrong with an object, rules over the old object included.
     #[must_use]
     pub fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<Cause> {
@@ -106,6 +142,14 @@ impl Version {
         errors.extend(check::validate(&self.root, object, old));
         errors.iter().map(cause).collect()
     }
+}
+
+/// Whether a condition of an object is true.
+pub(crate) fn condition(object: &Value, kind: &str) -> bool {
+    let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+    conditions
+        .into_iter()
+        .any(|condition| condition["type"] == kind && condition["status"] == "True")
 }
 
 /// A field error as the cause of a Status.

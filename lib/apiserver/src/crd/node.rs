@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use serde_json::Value;
 
+use super::pattern;
 use super::rules::Rules;
 
 /// One node of a schema.
@@ -67,7 +68,7 @@ impl Node {
             format: text("format"),
             pattern: schema["pattern"]
                 .as_str()
-                .and_then(|p| Some((p.to_owned(), Regex::new(p).ok()?))),
+                .and_then(|p| Some((p.to_owned(), pattern::compile(p).ok()?))),
             choices: schema["enum"].as_array().cloned().unwrap_or_default(),
             minimum: limit("minimum", "exclusiveMinimum"),
             maximum: limit("maximum", "exclusiveMaximum"),

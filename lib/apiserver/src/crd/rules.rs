@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use kube_cel::{CompiledSchema, Validator, compile_schema};
+use kube_cel::{CompiledSchema, ErrorKind, Validator, compile_schema};
 use kubeschema::field::{self, FieldError, Kind};
 use regex::Regex;
 use serde_json::{Value, json};
@@ -12,6 +12,9 @@ use serde_json::{Value, json};
 pub(super) struct Rules {
     creating: CompiledSchema,
     updating: CompiledSchema,
+    /// What is said about a rule: its message, or itself.
+    words: Vec<(String, String)>,
+    kind: String,
 }
 
 static OLD_SELF: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\boldSelf\b").ok());
@@ -33,7 +36,18 @@ impl Rules {
             shape["x-kubernetes-validations"] = rules.iter().map(|rule| with_old_self(rule, old)).collect();
             compile_schema(&shape)
         };
+        let text = |rule: &Value, key: &str| rule[key].as_str().unwrap_or_default().trim().to_owned();
+        let words = rules
+            .iter()
+            .map(|rule| {
+                let message = text(rule, "message");
+                let own = text(rule, "rule");
+                (own.clone(), if message.is_empty() { own } else { message })
+            })
+            .collect();
         Some(Self {
+            words,
+            kind: text(schema, "type"),
             creating: compiled("optional.none()"),
             updating: compiled("optional.of(oldSelf)"),
         })
@@ -60,8 +74,48 @@ impl Rules {
                 Some("FieldValueDuplicate") => Kind::Duplicate,
                 _ => Kind::Invalid,
             };
+            if error.kind == ErrorKind::EvaluationError {
+                // The expression as it was written says less than its message.
+                let rule = error.rule.trim();
+                let words = self
+                    .words
+                    .iter()
+                    .find(|(own, _)| own == rule)
+                    .map_or(rule, |(_, words)| words);
+                let detail = format!("{} evaluating rule: {words}", failure(&error.message, value));
+                errors.push(FieldError::invalid(place, self.kind.as_str(), detail));
+                continue;
+            }
             let shown = (!value.is_object() && !value.is_array()).then(|| value.clone());
             errors.push(FieldError::new(kind, place, shown, error.message));
+        }
+    }
+}
+
+/// Why an expression has no value, in the words of the reference.
+fn failure(message: &str, value: &Value) -> String {
+    let message = message.strip_prefix("rule evaluation error: ").unwrap_or(message);
+    let called = message
+        .strip_prefix("Error executing function '")
+        .and_then(|rest| rest.split_once('\''));
+    let from_text = |wanted: &str| format!("type conversion error from 'string' to '{wanted}'");
+    match called {
+        Some(("int" | "uint" | "double" | "bool", _)) => from_text(called.map_or("", |(name, _)| name)),
+        Some(("duration", _)) => from_text("google.protobuf.Duration"),
+        Some(("timestamp", _)) => from_text("google.protobuf.Timestamp"),
+        Some(("url", _)) => match value.as_str() {
+            Some(text) => {
+                format!("URL parse error during conversion from string: parse {text:?}: invalid URI for request")
+            }
+            None => "URL parse error during conversion from string".to_owned(),
+        },
+        Some((_, why)) => why.trim_start_matches(": ").to_owned(),
+        None if message.starts_with("Division by zero") => "division by zero".to_owned(),
+        None if message.starts_with("Remainder by zero") => "modulus by zero".to_owned(),
+        None => {
+            let mut letters = message.chars();
+            let first = letters.next().map(|c| c.to_ascii_lowercase());
+            first.into_iter().chain(letters).collect()
         }
     }
 }

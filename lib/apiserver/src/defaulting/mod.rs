@@ -95,10 +95,9 @@ fn job(object: &mut Value) {
         return;
     }
     let (uid, name) = (object["metadata"]["uid"].clone(), object["metadata"]["name"].clone());
-    // A job without labels shares its template's.
-    let shared = object["metadata"]["labels"]
-        .as_object()
-        .is_none_or(serde_json::Map::is_empty);
+    // A job without labels shares its template's, if that has any.
+    let none = |labels: &Value| labels.as_object().is_none_or(serde_json::Map::is_empty);
+    let shared = none(&object["metadata"]["labels"]) && !none(&object["spec"]["template"]["metadata"]["labels"]);
     let labels = &mut object["spec"]["template"]["metadata"]["labels"];
     if !labels.is_object() {
         *labels = json!({});
@@ -118,11 +117,18 @@ fn job(object: &mut Value) {
     }
 }
 
+/// What a new object gets once it was found valid.
+pub fn admitted(resource: &Resource, object: &mut Value) {
+    if resource.is("batch", "jobs") && object["metadata"]["labels"].is_null() {
+        let labels = object["spec"]["template"]["metadata"]["labels"].clone();
+        object["metadata"]["labels"] = labels;
+    }
+}
+
 fn pod(object: &mut Value) {
     let class = quality(&object["spec"]);
     object["status"] = json!({"phase": "Pending", "qosClass": class});
     tolerate(&mut object["spec"]);
-    prioritise(&mut object["spec"]);
 }
 
 /// Pods bear nodes that are gone for five minutes, unless they say how long.
@@ -145,20 +151,6 @@ fn tolerate(spec: &mut Value) {
         }
     }
     spec["tolerations"] = tolerations.into();
-}
-
-/// The priority of pods without a class, or with one that every cluster has.
-fn prioritise(spec: &mut Value) {
-    let priority: i64 = match spec["priorityClassName"].as_str().unwrap_or_default() {
-        "" => 0,
-        "system-cluster-critical" => 2_000_000_000,
-        "system-node-critical" => 2_000_001_000,
-        _ => return,
-    };
-    spec["priority"] = priority.into();
-    if spec["preemptionPolicy"].is_null() {
-        spec["preemptionPolicy"] = "PreemptLowerPriority".into();
-    }
 }
 
 /// Quality of service: by whether containers say what they need at least and at most.

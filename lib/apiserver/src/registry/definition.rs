@@ -14,12 +14,19 @@ use crate::crd;
 pub(super) fn resources(definition: &Value) -> Vec<Resource> {
     let spec = &definition["spec"];
     let names = &definition["status"]["acceptedNames"];
-    if !established(definition) {
+    if !crd::condition(definition, "Established") {
         return Vec::new();
     }
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let texts = |value: &Value| value.as_array().into_iter().flatten().map(text).collect::<Vec<_>>();
     let versions = spec["versions"].as_array().into_iter().flatten();
+    let stored = spec["versions"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .find(|version| version["storage"] == true);
+    let fills = stored.is_some_and(|version| has_default(&version["schema"]));
+    let whole = Arc::new(definition.clone());
     versions
         .filter(|version| version["served"] == true)
         .filter_map(|version| {
@@ -46,8 +53,8 @@ pub(super) fn resources(definition: &Value) -> Vec<Resource> {
                 subresources,
                 hash: hash(spec, &text(&names["kind"])),
                 custom: Some(Arc::new(Custom {
-                    definition: definition.clone(),
-                    fills: has_default(&version["schema"]),
+                    definition: Arc::clone(&whole),
+                    fills,
                     version: version.clone(),
                     schema,
                 })),
@@ -114,11 +121,4 @@ fn has_default(schema: &Value) -> bool {
         Value::Array(list) => list.iter().any(has_default),
         _ => false,
     }
-}
-
-fn established(definition: &Value) -> bool {
-    let conditions = definition["status"]["conditions"].as_array().into_iter().flatten();
-    conditions
-        .into_iter()
-        .any(|condition| condition["type"] == "Established" && condition["status"] == "True")
 }

@@ -71,13 +71,20 @@ pub struct Subresource {
 #[derive(Debug)]
 pub struct Custom {
     /// The CRD as stored when this was made.
-    pub definition: Value,
+    pub definition: Arc<Value>,
     /// The entry of `spec.versions`.
     pub version: Value,
     /// Schema: pruning, defaults, validation.
     pub schema: crd::Version,
-    /// Whether the schema has defaults, which stored objects get when they are read.
+    /// Whether the stored version has defaults, which stored objects get when they are read.
     pub fills: bool,
+}
+
+impl Custom {
+    /// Whether objects are read as something else than what is stored.
+    pub(crate) fn differs(&self) -> bool {
+        self.fills || self.schema.converts()
+    }
 }
 
 impl Resource {
@@ -176,6 +183,16 @@ impl Registry {
         self.resources
             .iter()
             .any(|resource| resource.group == group && resource.version == version)
+    }
+
+    /// The CRD that adds a resource, if it is served.
+    #[must_use]
+    pub fn definition(&self, group: &str, plural: &str) -> Option<Arc<Value>> {
+        let mut custom = self.resources.iter().filter_map(|resource| {
+            let fits = resource.group == group && resource.plural == plural;
+            resource.custom.as_ref().filter(|_| fits)
+        });
+        custom.next().map(|custom| Arc::clone(&custom.definition))
     }
 
     /// The snapshot after a CRD was written (`Some`) or removed (`None`).

@@ -78,12 +78,32 @@ pub(super) fn refusal(status: &Status, encoding: Encoding) -> Response<Body> {
 
 /// Adds `Warning` headers.
 pub(super) fn warn(response: &mut Response<Body>, warnings: &[String]) {
-    for warning in warnings {
+    for warning in fitting(warnings) {
         let text = warning.replace('\\', "\\\\").replace('"', "\\\"");
         if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{text}\"")) {
             response.headers_mut().append(WARNING, value);
         }
     }
+}
+
+/// Warnings as they are sent: if there is too much to say, all are cut, and the last ones left out.
+fn fitting(warnings: &[String]) -> Vec<String> {
+    const ALL: usize = 4096;
+    const ONE: usize = 256;
+    let length = |text: &String| text.chars().count();
+    if warnings.iter().map(length).sum::<usize>() <= ALL {
+        return warnings.to_vec();
+    }
+    let mut left = ALL;
+    warnings
+        .iter()
+        .map(|warning| warning.chars().take(ONE).collect::<String>())
+        .take_while(|warning| {
+            let fits = left.checked_sub(length(warning));
+            left = fits.unwrap_or_default();
+            fits.is_some()
+        })
+        .collect()
 }
 
 /// Sets a header whose value is text of our own.

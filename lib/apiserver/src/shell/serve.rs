@@ -7,6 +7,7 @@ use futures::stream;
 use http::{Method, Response, request};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use jiff::Timestamp;
+use kubeschema::selector::FieldSelector;
 
 use super::metrics::{self, Requests};
 use super::negotiate::{self, Encoding, Form, Shape};
@@ -124,7 +125,7 @@ impl Shell {
         query: Query,
         body: Bytes,
     ) -> Result<Response<Body>> {
-        self.authorize(&user, &attributes(&target, verb, head.uri.path()))?;
+        self.authorize(&user, &attributes(&target, verb, head.uri.path(), &query))?;
         let form = negotiate::form(&head.headers)?;
         let agent = head
             .headers
@@ -157,29 +158,12 @@ impl Shell {
                 },
             );
         }
-        let answer = match verb {
-            "get" => verb::get(cluster, &request)?,
-            "list" => verb::list(cluster, &request)?,
-            "watch" => {
-                if !request.name.is_empty() {
-                    let name = std::mem::take(&mut request.name);
-                    request.query.add("fieldSelector", &format!("metadata.name={name}"));
-                }
-                verb::watch(cluster, &request)?
-            }
-            "create" if request.subresource == "binding" => verb::bind(cluster, &request).await?,
-            "create" if request.subresource == "eviction" => verb::evict(cluster, &request).await?,
-            "create" => verb::create(cluster, &request).await?,
-            "update" => verb::replace(cluster, &request).await?,
-            "patch" => verb::change(cluster, &request).await?,
-            "delete" => verb::delete(cluster, &request).await?,
-            "deletecollection" => verb::delete_collection(cluster, &request).await?,
-            _ => return Err(not_allowed(&head.method, &request.resource)),
+        let warning = page::deprecation(&single);
+        let mut answer = match self.act(&mut request, verb, &head.method).await {
+            Ok(answer) => answer,
+            Err(status) => return Err(status.warned(warning.as_slice())),
         };
-        let mut answer = answer;
-        if let Some(text) = page::deprecation(&single) {
-            answer.warnings.insert(0, text);
-        }
+        answer.warnings.splice(0..0, warning);
         write(
             answer,
             &Output {
@@ -189,6 +173,30 @@ impl Shell {
                 now: cluster.clock.now(),
             },
         )
+    }
+
+    /// Does what is asked for.
+    async fn act(&self, request: &mut Request, verb: &'static str, method: &Method) -> Result<Answer> {
+        let cluster = &self.cluster;
+        match verb {
+            "get" => verb::get(cluster, request),
+            "list" => verb::list(cluster, request),
+            "watch" => {
+                if !request.name.is_empty() {
+                    let name = std::mem::take(&mut request.name);
+                    request.query.add("fieldSelector", &format!("metadata.name={name}"));
+                }
+                verb::watch(cluster, request)
+            }
+            "create" if request.subresource == "binding" => verb::bind(cluster, request).await,
+            "create" if request.subresource == "eviction" => verb::evict(cluster, request).await,
+            "create" => verb::create(cluster, request).await,
+            "update" => verb::replace(cluster, request).await,
+            "patch" => verb::change(cluster, request).await,
+            "delete" => verb::delete(cluster, request).await,
+            "deletecollection" => verb::delete_collection(cluster, request).await,
+            _ => Err(not_allowed(method, &request.resource)),
+        }
     }
 
     fn authorize(&self, user: &User, attributes: &Attributes) -> Result<()> {
@@ -257,7 +265,7 @@ fn not_allowed(method: &Method, resource: &Resource) -> Box<Status> {
     Box::new(Status::new(405, "MethodNotAllowed", message).about(group, plural, ""))
 }
 
-fn attributes(target: &Target, verb: &str, path: &str) -> Attributes {
+fn attributes(target: &Target, verb: &str, path: &str, query: &Query) -> Attributes {
     Attributes {
         verb: verb.to_owned(),
         group: target.resource.group.clone(),
@@ -270,9 +278,21 @@ fn attributes(target: &Target, verb: &str, path: &str) -> Attributes {
         } else {
             target.namespace.clone()
         },
-        name: target.name.clone(),
+        name: match verb {
+            "list" | "watch" if target.name.is_empty() => selected_name(query),
+            _ => target.name.clone(),
+        },
         path: path.to_owned(),
     }
+}
+
+/// The only object that a list or watch can show, so that rights to single objects let it through; empty if there may be
+/// others.
+fn selected_name(query: &Query) -> String {
+    let selector = FieldSelector::parse(query.get("fieldSelector")).unwrap_or_default();
+    let name = selector.exact("metadata.name").unwrap_or_default();
+    let segment = !matches!(name, "." | "..") && !name.contains(['/', '%']);
+    if segment { name.to_owned() } else { String::new() }
 }
 
 fn page_attributes(head: &request::Parts) -> Attributes {

@@ -157,6 +157,25 @@ pub(super) fn expression(place: &Place<'_>, errors: &mut Errors) {
     }
 }
 
+/// Annotations of a policy are known by the policy's name and their own.
+pub(super) fn annotations(policy: &Place<'_>, errors: &mut Errors) {
+    let name = policy.under("metadata", "name");
+    for annotation in policy.at("spec").each("auditAnnotations") {
+        let key = annotation.at("key");
+        if name.empty() {
+            errors.push(key.invalid("requires metadata.name be non-empty"));
+            continue;
+        }
+        let whole = format!("{}/{}", name.own(), key.own());
+        let complaints = name::qualified(&whole);
+        errors.extend(
+            complaints
+                .into_iter()
+                .map(|why| FieldError::invalid(key.path.as_str(), whole.as_str(), why)),
+        );
+    }
+}
+
 /// A policy: constraints, validations, variables.
 pub(super) fn policy(spec: &Place<'_>, errors: &mut Errors) {
     let constraints = spec.at("matchConstraints");
@@ -190,13 +209,6 @@ pub(super) fn policy(spec: &Place<'_>, errors: &mut Errors) {
         let place = annotation.at("valueExpression");
         place.want("valueExpression is not specified", errors);
         expression(&place, errors);
-        let key = annotation.at("key");
-        let complaints = name::qualified(key.own());
-        errors.extend(
-            complaints
-                .into_iter()
-                .map(|why| FieldError::invalid(key.path.as_str(), key.own(), why)),
-        );
     }
     annotations.unique(|annotation| annotation.at("key"), errors);
     spec.at("matchConditions")

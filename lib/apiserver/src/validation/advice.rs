@@ -7,6 +7,7 @@ use kubeschema::name;
 use serde_json::Value;
 
 use super::place::Place;
+use crate::crd;
 use crate::registry::Resource;
 
 /// Warnings about an object that was accepted, in the order of its fields.
@@ -24,6 +25,7 @@ pub(crate) fn advice(resource: &Resource, object: &Value, old: Option<&Value>) -
         ("networking.k8s.io", "Ingress") if old.is_none() => ingress(&place, &mut texts),
         ("", "Service") => service(&place, &mut texts),
         ("", "Secret") => certificate(object, &mut texts),
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => texts.extend(crd::definition::advice(object)),
         ("storage.k8s.io", "CSIDriver") => driver(&place.at("spec"), &mut texts),
         ("apps" | "batch", kind) | ("", kind @ ("ReplicationController" | "PodTemplate")) => {
             if old.is_none()

@@ -24,26 +24,12 @@ pub(super) fn check(object: &Place<'_>, errors: &mut Errors) {
         let why = "must be greater than or equal to `minReplicas`";
         errors.push(FieldError::invalid(most.path.as_str(), number, why));
     }
-    if least.value == 0 && object.text("apiVersion").ends_with("v2") {
-        let kinds = ["Object", "External"];
-        if !spec
-            .each("metrics")
-            .iter()
-            .any(|metric| kinds.contains(&metric.text("type")))
-        {
-            let why = "must specify at least one Object or External metric to support scaling to zero replicas";
-            errors.push(spec.at("metrics").forbidden(why));
-        }
-    } else if least.value == 0 {
+    let kinds = ["Object", "External"];
+    let counts = |metric: &Place<'_>| kinds.contains(&metric.text("type"));
+    if least.value == 0 && !spec.each("metrics").iter().any(counts) {
         let why = "must specify at least one Object or External metric to support scaling to zero replicas";
         errors.push(spec.at("metrics").forbidden(why));
     }
-    // The older version says the same in fewer words.
-    let utilization = Place::new(
-        &spec.value["targetCPUUtilizationPercentage"],
-        "spec.metrics[0].resource.target.averageUtilization",
-    );
-    utilization.within(1..=i64::MAX, "must be greater than 0", errors);
     // The object to scale is one of a group; what metrics describe need not be.
     let version = spec.under("scaleTargetRef", "apiVersion");
     if version

@@ -69,7 +69,7 @@ fn pod_names(object: &Value, errors: &mut Errors) {
     let last = object["spec"]["completions"].as_i64().unwrap_or_default() - 1;
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
     let pod = format!("{name}-{last}");
-    if !name.is_empty() && !name::dns_label(&pod).is_empty() {
+    if !name::dns_label(&pod).is_empty() {
         let why = format!("will not able to create pod with invalid DNS label: {pod}");
         errors.push(FieldError::invalid("metadata.name", name, why));
     }

@@ -34,6 +34,7 @@ use self::metadata::Name;
 use self::place::Place;
 use crate::crd;
 use crate::registry::Resource;
+use crate::scaler;
 use crate::status::Cause;
 
 /// Everything wrong with an object, immutable fields included when there is an old one.
@@ -46,17 +47,27 @@ pub fn validate(resource: &Resource, object: &Value, old: Option<&Value>) -> Vec
 }
 
 fn faults(group: &str, version: &str, kind: &str, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    if (group, version, kind) == ("autoscaling", "v1", "HorizontalPodAutoscaler") {
+        // The older face is judged by what it stands for.
+        let mut stored = object.clone();
+        scaler::to_stored(&mut stored);
+        return faults(group, "v2", kind, &stored, old);
+    }
     let mut errors = metadata::validate(object, old, true, name_rule(group, kind));
     metadata::qualified_finalizers(&object["metadata"], &mut errors);
     if let Some(schema) = kinds::schema(group, version, kind) {
-        by_type::check(schema, object, &mut errors);
+        let mounted = (kind == "StatefulSet").then(|| workload::with_claims(object));
+        by_type::check(schema, mounted.as_ref().unwrap_or(object), &mut errors);
     }
     let place = Place::new(object, "");
     match (group, kind) {
         ("", "ConfigMap") => data::config_map(object, old, &mut errors),
         ("", "Secret") => data::secret(object, old, &mut errors),
         ("", "Service") => service::check(object, old, &mut errors),
-        ("", "Pod") => pod::unchanged(object, old, &mut errors),
+        ("", "Pod") => {
+            pod::volume::own_claims(&place, &mut errors);
+            pod::unchanged(object, old, &mut errors);
+        }
         ("", "PersistentVolumeClaim") => storage::claim(object, old, &mut errors),
         ("", "PersistentVolume") => storage::volume(&place, old, &mut errors),
         ("", "LimitRange") => quota::limits(&place, &mut errors),
@@ -72,6 +83,7 @@ fn faults(group: &str, version: &str, kind: &str, object: &Value, old: Option<&V
         ("coordination.k8s.io", "Lease") => policy::lease(object, &mut errors),
         ("", "Node") => node::check(&place, old, &mut errors),
         ("", "Namespace") => node::namespace(&place, &mut errors),
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => admission::annotations(&place, &mut errors),
         ("node.k8s.io", "RuntimeClass") => node::runtime(&place, old, &mut errors),
         ("apiregistration.k8s.io", "APIService") => admission::service(&place, &mut errors),
         ("storage.k8s.io", "CSIDriver") => storage::driver(&place, &mut errors),

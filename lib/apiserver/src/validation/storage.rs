@@ -1,5 +1,7 @@
 //! Claims, volumes and classes of storage and of priority.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use kubeschema::field::FieldError;
 use kubeschema::name;
 use kubeschema::quantity::Quantity;
@@ -268,10 +270,33 @@ pub(super) fn class(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldE
     if object["provisioner"].as_str().is_none_or(str::is_empty) {
         errors.push(FieldError::required("provisioner", ""));
     }
+    topologies(&Place::new(object, ""), errors);
     Place::new(&object["provisioner"], "provisioner").perhaps(|given| name::qualified(&given.to_lowercase()), errors);
     let Some(old) = old else { return };
     for field in ["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"] {
         super::immutable(field, &format!("/{field}"), object, Some(old), errors);
+    }
+}
+
+/// No two terms of the allowed topologies say the same; what says nothing is refused in the same words, once for every
+/// term there is.
+fn topologies(class: &Place<'_>, errors: &mut Vec<FieldError>) {
+    let terms = class.each("allowedTopologies");
+    let mut seen: Vec<BTreeMap<&str, BTreeSet<&str>>> = vec![BTreeMap::new(); terms.len()];
+    for term in &terms {
+        let expressions = term.at("matchLabelExpressions");
+        let said: BTreeMap<&str, BTreeSet<&str>> = expressions
+            .items()
+            .map(|expression| {
+                let values = expression.at("values");
+                let values = values.value.as_array().into_iter().flatten().filter_map(Value::as_str);
+                (expression.text("key"), values.collect())
+            })
+            .collect();
+        for _ in seen.iter().filter(|other| **other == said) {
+            errors.push(FieldError::duplicate(expressions.path.as_str(), ""));
+        }
+        seen.push(said);
     }
 }
 

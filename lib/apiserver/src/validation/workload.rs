@@ -1,6 +1,6 @@
 //! Workloads: what runs pods from a template.
 
-use kubeschema::field::{self, FieldError};
+use kubeschema::field::FieldError;
 use kubeschema::name;
 use kubeschema::selector::LabelSelector;
 use serde_json::{Value, json};
@@ -33,11 +33,6 @@ pub(super) fn check(kind: &str, object: &Value, old: Option<&Value>, errors: &mu
             selected(object, &kind.to_lowercase(), errors);
             always(object, errors);
             if kind == "StatefulSet" {
-                // Its volumes also come from claim templates, so mounts cannot be checked against the template's own.
-                let claims = Place::new(spec, "spec").each("volumeClaimTemplates");
-                let brought = |name: &Value| claims.iter().any(|claim| claim.value["metadata"]["name"] == *name);
-                errors
-                    .retain(|error| error.kind != field::Kind::NotFound || !error.value.as_ref().is_some_and(&brought));
                 stateful(&Place::new(spec, "spec"), errors);
                 if old.is_some() {
                     // What cannot change is not judged again.
@@ -291,4 +286,37 @@ fn fixed(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
                    'minReadySeconds' are forbidden";
         errors.push(FieldError::forbidden("spec", why));
     }
+}
+/// A stateful set whose template has the volumes that its claim templates bring: they come first, and replace those of
+/// the same name.
+pub(super) fn with_claims(object: &Value) -> Value {
+    let claims = object["spec"]["volumeClaimTemplates"].as_array().into_iter().flatten();
+    let mut volumes: Vec<Value> = Vec::new();
+    for claim in claims {
+        let name = &claim["metadata"]["name"];
+        if !volumes.iter().any(|volume| volume["name"] == *name) {
+            let source = if name.is_null() {
+                json!({})
+            } else {
+                json!({ "claimName": name })
+            };
+            let mut volume = json!({ "persistentVolumeClaim": source });
+            if !name.is_null() {
+                volume["name"] = name.clone();
+            }
+            volumes.push(volume);
+        }
+    }
+    if volumes.is_empty() || !object["spec"]["template"]["spec"].is_object() {
+        return object.clone();
+    }
+    let mut object = object.clone();
+    let spec = &mut object["spec"]["template"]["spec"];
+    for own in spec["volumes"].as_array().into_iter().flatten() {
+        if !volumes.iter().any(|volume| volume["name"] == own["name"]) {
+            volumes.push(own.clone());
+        }
+    }
+    spec["volumes"] = volumes.into();
+    object
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::intake::{Given, Notes};
-use super::{Answer, Request, intake, namespace, service, strategy};
+use super::{Answer, Request, intake, namespace, priority, service, strategy};
 use crate::cluster::Cluster;
 use crate::object::{metadata_mut, text};
 use crate::registry::Resource;
 use crate::status::{Cause, Result, Status};
 use crate::store::{Entry, Expect};
-use crate::{apply, definition, object, validation};
+use crate::{apply, defaulting, definition, object, validation};
 
 /// Longest name that a prefix and five characters may make.
 const LONGEST_PREFIX: usize = 58;
@@ -62,11 +62,13 @@ pub(super) async fn make(
         .as_object()
         .is_none_or(serde_json::Map::is_empty);
     let warnings = intake::normalise(request, &mut given, &notes)?;
+    strategy::clear(&request.resource, &mut given);
     if unlabelled && request.resource.is("batch", "jobs") {
         // Its labels will be the template's, and so become what the template's become.
         metadata_mut(&mut given).remove("labels");
     }
-    strategy::clear(&request.resource, &mut given);
+    priority::admit(cluster, request, &mut given)?;
+    strategy::name(cluster, &request.resource, &mut given);
     let prefix = text(&given, "/metadata/generateName").to_owned();
     let generated = text(&given, "/metadata/name").is_empty() && !prefix.is_empty();
     let advised = if request.resource.custom.is_none() {
@@ -85,13 +87,16 @@ pub(super) async fn make(
         let entry = attempt(cluster, request, given, origin, dry_run)
             .await
             .map_err(|status| status.warned(&warnings))?;
-        return entry.map(made).ok_or_else(|| already_exists(request, &name));
+        return entry
+            .map(made)
+            .ok_or_else(|| already_exists(request, &name).warned(&warnings));
     }
     for _ in 0..ROLLS {
         let mut object = given.clone();
         let start: String = prefix.chars().take(LONGEST_PREFIX).collect();
         metadata_mut(&mut object).insert("name".to_owned(), format!("{start}{}", cluster.suffix()).into());
-        if let Some(entry) = attempt(cluster, request, object, origin, dry_run).await? {
+        let entry = attempt(cluster, request, object, origin, dry_run).await;
+        if let Some(entry) = entry.map_err(|status| status.warned(&warnings))? {
             return Ok(made(entry));
         }
     }
@@ -118,6 +123,7 @@ async fn attempt(
     if !causes.is_empty() {
         return Err(request.invalid(&name, causes));
     }
+    defaulting::admitted(resource, &mut object);
     check_rights(cluster, request, &object, None)?;
     definition::check_accepting(request, &name)?;
     let granted = service::allocate(cluster, resource, None, &mut object)?;
@@ -144,14 +150,18 @@ async fn attempt(
 }
 
 fn problems(resource: &Resource, object: &Value, name: &str) -> Vec<Cause> {
-    if name.is_empty() {
-        let text = "Required value: name or generateName is required";
-        return vec![Cause::new("FieldValueRequired", "metadata.name", text)];
-    }
     let mut causes = match &resource.custom {
         Some(custom) => custom.schema.validate(object, None),
         None => validation::validate(resource, object, None),
     };
+    if name.is_empty()
+        && !causes
+            .iter()
+            .any(|cause| cause.field == "metadata.name" && cause.reason == "FieldValueRequired")
+    {
+        let text = "Required value: name or generateName is required";
+        causes.insert(0, Cause::new("FieldValueRequired", "metadata.name", text));
+    }
     // A name that was made out of a bad prefix is as bad as the prefix.
     let prefix = text(object, "/metadata/generateName");
     let bad = causes

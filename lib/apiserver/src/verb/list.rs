@@ -31,6 +31,7 @@ pub(crate) fn get(cluster: &Cluster, request: &Request) -> Result<Answer> {
 /// Reads a collection.
 pub(crate) fn list(cluster: &Cluster, request: &Request) -> Result<Answer> {
     let selection = Selection::read(request)?;
+    check_numbers(&request.query)?;
     let position = position(cluster, request)?;
     let limit = request
         .query
@@ -90,6 +91,18 @@ pub(crate) fn list(cluster: &Cluster, request: &Request) -> Result<Answer> {
         behind = last;
     }
     Ok(Answer::new(200, Content::List(list)))
+}
+
+/// Refuses options that must be numbers and are not.
+pub(super) fn check_numbers(query: &Query) -> Result<()> {
+    for name in ["limit", "timeoutSeconds"] {
+        let text = query.get(name);
+        if !text.is_empty() && text.parse::<i64>().is_err() {
+            let message = format!("strconv.ParseInt: parsing {text:?}: invalid syntax");
+            return Err(Box::new(Status::bad_request(message)));
+        }
+    }
+    Ok(())
 }
 
 /// Where a list starts and which state it shows.
@@ -212,7 +225,7 @@ fn read_token(token: &str) -> Result<Position> {
     };
     read().ok_or_else(|| {
         Box::new(Status::bad_request(
-            "continue key is not valid: illegal base64 data or JSON",
+            "invalid continue token: continue key is not valid: illegal base64 data or JSON",
         ))
     })
 }

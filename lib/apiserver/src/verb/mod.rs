@@ -7,12 +7,12 @@ mod access;
 mod bind;
 mod bootstrap;
 mod create;
-
 mod delete;
 mod intake;
 mod list;
 mod namespace;
 mod patch;
+mod priority;
 mod review;
 mod scale;
 mod selection;

@@ -118,6 +118,14 @@ pub(super) fn clear(resource: &Resource, object: &mut Value) {
     drop_empty(metadata);
 }
 
+/// Limits without a name are given one.
+pub(super) fn name(cluster: &Cluster, resource: &Resource, object: &mut Value) {
+    let named = |field: &str| !text(object, &format!("/metadata/{field}")).is_empty();
+    if resource.is("", "limitranges") && !named("name") && !named("generateName") {
+        metadata_mut(object).insert("name".to_owned(), cluster.uid().into());
+    }
+}
+
 /// Gives a new object its identity and first state.
 pub(super) fn found(cluster: &Cluster, resource: &Resource, object: &mut Value) {
     let now = cluster.timestamp();

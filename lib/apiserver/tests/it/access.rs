@@ -3,7 +3,7 @@
 use apiserver::{Options, User};
 use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
-use kube::api::{ListParams, PostParams};
+use kube::api::{ListParams, PostParams, WatchParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
 use serde_json::json;
@@ -53,6 +53,42 @@ async fn a_user_may_do_what_a_role_grants_and_no_more() {
 
     api.list(&ListParams::default()).await.unwrap();
     assert_eq!(code(api.create(&post, &config_map("a", &[])).await), 403);
+}
+
+#[tokio::test]
+async fn rights_to_one_object_let_its_name_be_listed_and_watched() {
+    let Some(world) = own(Options::default()).await else {
+        return;
+    };
+    let namespace = world.namespace.as_str();
+    let server = world.server.as_ref().expect("our own");
+    let role: Role = serde_json::from_value(json!({"metadata": {"name": "one"}, "rules": [
+        {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["a"], "verbs": ["list", "watch"]}]}))
+    .unwrap();
+    let binding: RoleBinding = serde_json::from_value(json!({
+        "metadata": {"name": "one"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "one"},
+        "subjects": [{"kind": "ServiceAccount", "namespace": namespace, "name": "robot"}],
+    }))
+    .unwrap();
+    let post = PostParams::default();
+    let roles: Api<Role> = Api::namespaced(world.client.clone(), namespace);
+    roles.create(&post, &role).await.unwrap();
+    let bindings: Api<RoleBinding> = Api::namespaced(world.client.clone(), namespace);
+    bindings.create(&post, &binding).await.unwrap();
+    world.make("a").await;
+    world.make("b").await;
+
+    let client = Client::new(server.service(account(namespace, "robot")), namespace);
+    let api: Api<ConfigMap> = Api::namespaced(client, namespace);
+    let named = |selector: &str| ListParams::default().fields(selector);
+    let found = api.list(&named("metadata.name=a")).await.unwrap();
+    assert_eq!(found.items.len(), 1);
+    assert_eq!(code(api.list(&named("metadata.name=b")).await), 403);
+    assert_eq!(code(api.list(&named("metadata.name!=b")).await), 403);
+    assert_eq!(code(api.list(&ListParams::default()).await), 403);
+    let watched = WatchParams::default().fields("metadata.name=a").timeout(1);
+    assert!(api.watch(&watched, "0").await.is_ok());
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! One object's life.
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Api;
 use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::json;
 
@@ -144,4 +145,26 @@ async fn unknown_fields_are_refused_when_asked_to() {
     assert_eq!(code(world.config_maps().patch("a", &strict, &typo()).await), 422);
     let warned = world.config_maps().patch("a", &PatchParams::default(), &typo()).await;
     assert!(warned.is_ok());
+}
+
+#[tokio::test]
+async fn an_autoscaler_loses_nothing_when_its_older_face_is_written() {
+    use k8s_openapi::api::autoscaling::{v1, v2};
+    let world = world().await;
+    let newer: Api<v2::HorizontalPodAutoscaler> = Api::namespaced(world.client.clone(), &world.namespace);
+    let older: Api<v1::HorizontalPodAutoscaler> = Api::namespaced(world.client.clone(), &world.namespace);
+    let cpu = json!({"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 60}}});
+    let pods = json!({"type": "Pods", "pods": {"metric": {"name": "p"}, "target": {"type": "AverageValue", "averageValue": "10"}}});
+    let object = serde_json::from_value(json!({"metadata": {"name": "a"}, "spec": {
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"},
+        "maxReplicas": 5, "metrics": [cpu, pods]}}))
+    .unwrap();
+    newer.create(&PostParams::default(), &object).await.unwrap();
+    let mut seen = older.get("a").await.unwrap();
+    assert_eq!(seen.spec.target_cpu_utilization_percentage, Some(60));
+    seen.spec.max_replicas = 9;
+    older.replace("a", &PostParams::default(), &seen).await.unwrap();
+    let spec = newer.get("a").await.unwrap().spec;
+    assert_eq!(spec.max_replicas, 9);
+    assert_eq!(serde_json::to_value(spec.metrics).unwrap(), json!([pods, cpu]));
 }

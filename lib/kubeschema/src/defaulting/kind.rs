@@ -4,6 +4,23 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
+/// Lists that were sent empty and are not the same as absent ones.
+pub(super) fn emptied(group: &str, kind: &str, object: &Value) -> Vec<&'static str> {
+    let lists: &[&str] = match (group, kind) {
+        ("autoscaling", "HorizontalPodAutoscaler") => {
+            &["/spec/behavior/scaleUp/policies", "/spec/behavior/scaleDown/policies"]
+        }
+        _ => &[],
+    };
+    let empty = |pointer: &str| {
+        object
+            .pointer(pointer)
+            .and_then(Value::as_array)
+            .is_some_and(Vec::is_empty)
+    };
+    lists.iter().copied().filter(|pointer| empty(pointer)).collect()
+}
+
 /// What other defaults build on.
 pub(super) fn before(group: &str, kind: &str, object: &mut Value) {
     match (group, kind) {

@@ -22,9 +22,15 @@ pub fn normalise(group: &str, version: &str, kind: &str, object: &mut Value) -> 
     let Some(schema) = kinds::schema(group, version, kind) else {
         return Ok(Decoded::default());
     };
+    let emptied = kind::emptied(group, kind, object);
     let decoded = decode(schema, object)?;
     default(group, version, kind, object);
     encode(schema, object);
+    for pointer in emptied {
+        if let Some(list) = object.pointer_mut(pointer) {
+            *list = Value::Array(Vec::new());
+        }
+    }
     Ok(decoded)
 }
 

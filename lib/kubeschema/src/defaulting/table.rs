@@ -226,6 +226,10 @@ fn table() -> BTreeMap<&'static str, Entries> {
             ],
         ),
         (
+            "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.ServiceReference",
+            vec![("port", json!(443))],
+        ),
+        (
             "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.ServiceReference",
             vec![("port", json!(443))],
         ),

@@ -156,6 +156,8 @@ mod tests {
             (".spec.list[0]", json!([1])),
             (".spec.list[-1]", json!([4])),
             (".spec.list[9]", json!([])),
+            (".spec.list[]", json!([1])),
+            (".status.conditions[].type", json!(["Ready"])),
             (".spec.list[1:3]", json!([2, 3])),
             (".spec.list[:-1]", json!([1, 2, 3])),
             (".spec.list[::2]", json!([1, 3])),

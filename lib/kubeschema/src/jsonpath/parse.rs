@@ -123,6 +123,8 @@ fn bracket(content: &str) -> Result<Step, Error> {
         }
     };
     match content.split(':').collect::<Vec<_>>().as_slice() {
+        // Empty brackets are the first item, and nothing where there is none.
+        [""] => Ok(Step::Index(0)),
         [one] => Ok(Step::Index(number(one)?)),
         [start, end] => Ok(Step::Slice {
             start: bound(start)?,

@@ -45,6 +45,24 @@ pub(super) fn known<'a>(volumes: &Place<'a>, errors: &mut Errors) -> Volumes<'a>
     known
 }
 
+/// Claims that come and go with a pod are named after it and their volume.
+pub(in super::super) fn own_claims(pod: &Place<'_>, errors: &mut Errors) {
+    let pod_name = pod.under("metadata", "name");
+    for volume in pod.at("spec").each("volumes") {
+        if !volume.has("ephemeral") || pod_name.empty() {
+            continue;
+        }
+        let name = volume.at("name");
+        if name.empty() {
+            continue;
+        }
+        let claim = format!("{}-{}", pod_name.own(), name.own());
+        for why in name::dns_subdomain(&claim) {
+            errors.push(name.invalid(format!("PVC name {claim:?}: {why}")));
+        }
+    }
+}
+
 /// A volume has one source; gives how many it has.
 fn one_source(volume: &Place<'_>, errors: &mut Errors) -> usize {
     let keys = volume

@@ -4,11 +4,16 @@
 //! Mirrors upstream's naming, establishing and finalizing controllers of the apiextensions server. Accepting and
 //! establishing happen inside the write, so that a definition is usable when its write is answered.
 
+mod condition;
+mod names;
+
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use self::condition::Verdict;
 use crate::cluster::{Cluster, failure};
+use crate::crd;
 use crate::object::{self, text};
 use crate::registry::Resource;
 use crate::status::{Result, Status};
@@ -71,7 +76,7 @@ pub(crate) fn adjust(resource: &Resource, object: &mut Value) {
     }
 }
 
-/// After a write: a definition's names are accepted and it is served.
+/// After a write: a definition's names are accepted, or not, and it is served.
 pub(crate) async fn written(
     cluster: &Arc<Cluster>,
     resource: &Arc<Resource>,
@@ -81,12 +86,18 @@ pub(crate) async fn written(
     if !is_definition(resource) {
         return Ok(());
     }
-    let mut object = object.clone();
-    let mut entry = entry.clone();
+    // One at a time: two definitions must not be given the same name.
+    let _turn = cluster.naming.lock().await;
+    settle(cluster, resource, object.clone(), entry.clone()).await?;
+    retry(cluster, resource, object).await
+}
+
+/// Brings a definition's status up to date and serves what is accepted.
+async fn settle(cluster: &Arc<Cluster>, resource: &Arc<Resource>, mut object: Value, mut entry: Entry) -> Result<()> {
     let key = resource.key("", text(&object, "/metadata/name"));
     loop {
         let before = object.clone();
-        establish(cluster, &mut object);
+        establish(cluster, resource, &mut object)?;
         if object == before {
             break;
         }
@@ -109,9 +120,48 @@ pub(crate) async fn written(
     Ok(())
 }
 
+/// Looks again at the definitions of a group that wait for names another one held.
+async fn retry(cluster: &Arc<Cluster>, resource: &Arc<Resource>, changed: &Value) -> Result<()> {
+    for (entry, other) in group(cluster, resource, changed)? {
+        if !crd::condition(&other, "NamesAccepted") {
+            settle(cluster, resource, Value::clone(&other), entry).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The other definitions of a definition's group.
+fn group(cluster: &Cluster, resource: &Resource, object: &Value) -> Result<Vec<(Entry, Arc<Value>)>> {
+    let (scope, group) = (resource.scope(), text(object, "/spec/group"));
+    let page = cluster
+        .scan(&Scan {
+            scope: &scope,
+            ..Scan::default()
+        })
+        .map_err(|error| failure(&error))?;
+    let registry = cluster.registry();
+    let mut found = Vec::new();
+    for (key, entry) in page.entries {
+        let name = key.strip_prefix(scope.as_str()).unwrap_or(&key);
+        let Some((plural, other)) = name.split_once('.') else {
+            continue;
+        };
+        if other != group || name == text(object, "/metadata/name") {
+            continue;
+        }
+        // What is served was read before.
+        let definition = match registry.definition(group, plural) {
+            Some(definition) => definition,
+            None => Arc::new(object::decode(resource, &entry)?),
+        };
+        found.push((entry, definition));
+    }
+    Ok(found)
+}
+
 /// When a deletion begins: a definition waits for its instances.
 pub(crate) fn mark(cluster: &Cluster, resource: &Resource, object: &mut Value) {
-    if !is_definition(resource) || condition(object, "Terminating") {
+    if !is_definition(resource) || crd::condition(object, "Terminating") {
         return;
     }
     let finalizers = &mut object["metadata"]["finalizers"];
@@ -120,13 +170,7 @@ pub(crate) fn mark(cluster: &Cluster, resource: &Resource, object: &mut Value) {
         None => *finalizers = json!([FINALIZER]),
     }
     let message = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
-    set_condition(
-        object,
-        &cluster.timestamp(),
-        "Terminating",
-        "InstanceDeletionPending",
-        message,
-    );
+    Verdict::holds("Terminating", "InstanceDeletionPending", message).write(object, &cluster.timestamp());
 }
 
 /// After a deletion has begun: the instances are deleted, then the definition may go.
@@ -152,6 +196,9 @@ pub(crate) async fn removed(cluster: &Arc<Cluster>, resource: &Resource, object:
         let (group, plural) = (text(object, "/spec/group"), text(object, "/spec/names/plural"));
         cluster.serve_definition(group, plural, None, revision);
         cluster.store.history().end(&format!("/{group}/{plural}/"));
+        let definitions = cluster.builtin("apiextensions.k8s.io", "v1", "customresourcedefinitions")?;
+        let _turn = cluster.naming.lock().await;
+        retry(cluster, &definitions, object).await?;
     } else if let Some(custom) = &resource.custom
         && !text(&custom.definition, "/metadata/deletionTimestamp").is_empty()
     {
@@ -182,13 +229,7 @@ pub(crate) fn is_definition(resource: &Resource) -> bool {
 async fn remove_instances(cluster: &Arc<Cluster>, resource: &Arc<Resource>, definition: &Value) -> Result<()> {
     let in_progress = |object: &mut Value| {
         let message = "CustomResource deletion is in progress";
-        set_condition(
-            object,
-            &cluster.timestamp(),
-            "Terminating",
-            "InstanceDeletionInProgress",
-            message,
-        );
+        Verdict::holds("Terminating", "InstanceDeletionInProgress", message).write(object, &cluster.timestamp());
     };
     change(cluster, resource, definition, in_progress).await?;
     let scope = instances(definition);
@@ -279,43 +320,31 @@ fn serve(cluster: &Cluster, object: &Value, revision: u64) {
     cluster.serve_definition(group, plural, Some(object), revision);
 }
 
-/// Accepts the names and establishes the definition, where that is still to do.
-fn establish(cluster: &Cluster, object: &mut Value) {
-    let names = object["spec"]["names"].clone();
-    let now = cluster.timestamp();
-    object["status"]["acceptedNames"] = names;
-    set_condition(object, &now, "NamesAccepted", "NoConflicts", "no conflicts found");
-    set_condition(
-        object,
-        &now,
-        "Established",
-        "InitialNamesAccepted",
-        "the initial names have been accepted",
-    );
-}
-
-fn condition(object: &Value, kind: &str) -> bool {
-    let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
-    conditions
-        .into_iter()
-        .any(|condition| condition["type"] == kind && condition["status"] == "True")
-}
-
-fn set_condition(object: &mut Value, now: &str, kind: &str, reason: &str, message: &str) {
-    let conditions = &mut object["status"]["conditions"];
-    if !conditions.is_array() {
-        *conditions = json!([]);
-    }
-    let Some(list) = conditions.as_array_mut() else { return };
-    let new = json!({
-        "type": kind, "status": "True", "reason": reason, "message": message, "lastTransitionTime": now,
-    });
-    match list.iter_mut().find(|condition| condition["type"] == kind) {
-        Some(condition) if condition["status"] == "True" => {
-            condition["reason"] = new["reason"].clone();
-            condition["message"] = new["message"].clone();
+/// Accepts the names that are free, and establishes the definition once all were.
+fn establish(cluster: &Cluster, resource: &Resource, object: &mut Value) -> Result<()> {
+    let others = group(cluster, resource, object)?;
+    let held = others.iter().map(|(_, other)| &other["status"]["acceptedNames"]);
+    let (accepted, conflict) = names::accept(object, held);
+    let mut verdicts = Vec::new();
+    match conflict {
+        None => {
+            let message = "the initial names have been accepted";
+            verdicts.push(Verdict::holds("NamesAccepted", "NoConflicts", "no conflicts found"));
+            verdicts.push(Verdict::holds("Established", "InitialNamesAccepted", message));
         }
-        Some(condition) => *condition = new,
-        None => list.push(new),
+        Some(conflict) => {
+            verdicts.push(Verdict::fails("NamesAccepted", conflict.reason, conflict.message));
+            if !crd::condition(object, "Established") {
+                let message = "not all names are accepted";
+                verdicts.push(Verdict::fails("Established", "NotAccepted", message));
+            }
+        }
     }
+    verdicts.extend(crd::approval::of(object).as_ref().map(Verdict::of));
+    object["status"]["acceptedNames"] = accepted;
+    let now = cluster.timestamp();
+    for verdict in verdicts {
+        verdict.write(object, &now);
+    }
+    Ok(())
 }
