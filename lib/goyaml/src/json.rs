@@ -8,7 +8,7 @@ use std::io;
 use serde::Serialize;
 use serde_json::ser::{CharEscape, Formatter, Serializer};
 
-use crate::number;
+use crate::number::{self, EXACT};
 
 /// What `json.Marshal` returns for the same value.
 ///
@@ -38,9 +38,6 @@ fn write<T: Serialize + ?Sized>(value: &T, formatter: GoFormatter) -> String {
     // serde_json writes whole characters and the formatter adds ASCII only.
     String::from_utf8(bytes).unwrap_or_default()
 }
-
-/// Largest integer up to which every integer is a float.
-const EXACT: u64 = 1 << 53;
 
 struct GoFormatter {
     floats_only: bool,

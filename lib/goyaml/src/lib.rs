@@ -21,7 +21,8 @@ mod timestamp;
 pub mod tree;
 
 pub use crate::decode::{
-    Document, Repeated, parse, parse_documents, parse_documents_with, parse_with, parse_with_repeated,
+    Build, Document, Repeated, parse, parse_as, parse_documents, parse_documents_with, parse_keys, parse_with,
+    parse_with_repeated,
 };
 pub use crate::emit::{to_yaml, to_yaml_with};
 pub use crate::error::Error;

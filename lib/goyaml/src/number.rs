@@ -39,19 +39,23 @@ pub fn format_json(value: f64) -> String {
 ///
 /// `None` for not-a-number and infinities.
 pub fn from_f64(value: f64) -> Option<Value> {
-    if value.fract() == 0.0 && !(value == 0.0 && value.is_sign_negative()) {
-        if value.abs() <= EXACT {
-            return Some(Value::from(value as i64));
+    json_number(value).map(Value::Number)
+}
+
+pub(crate) fn json_number(value: f64) -> Option<Number> {
+    if value.abs() <= EXACT as f64 {
+        let whole = value as i64;
+        if whole as f64 == value && !(whole == 0 && value.is_sign_negative()) {
+            return Some(Number::from(whole));
         }
-        if let Ok(whole) = format_json(value).parse::<i64>() {
-            return Some(Value::from(whole));
-        }
+    } else if let Ok(whole) = format_json(value).parse::<i64>() {
+        return Some(Number::from(whole));
     }
-    Number::from_f64(value).map(Value::Number)
+    Number::from_f64(value)
 }
 
 /// 2⁵³: up to here every integer is a float.
-const EXACT: f64 = 9_007_199_254_740_992.0;
+pub(crate) const EXACT: u64 = 1 << 53;
 
 /// `strconv` decides as if six digits had been asked for when it prints the shortest form.
 const SHORTEST_G_PRECISION: i32 = 6;

@@ -144,25 +144,26 @@ impl Reader<'_, '_> {
 
     fn content(&mut self, at: usize) -> Result<Tree, Fault> {
         let node = &self.tape.nodes[at];
-        match &node.kind {
-            Kind::Scalar { text, plain } => Ok(Tree::Scalar(scalar(node, text, *plain))),
+        match node.kind {
+            Kind::Scalar { plain, .. } => Ok(Tree::Scalar(scalar(node, self.tape.text(at), plain))),
             Kind::Sequence(end) => {
                 let mut items = Vec::new();
                 let mut item = at + 1;
-                while item < *end {
+                while item < end {
                     items.push(self.tree(item)?);
                     item = self.tape.after(item);
                 }
                 Ok(Tree::List(items))
             }
-            Kind::Mapping(end) => self.map(at + 1, *end).map(Tree::Map),
-            Kind::Alias(target, name) => {
-                if self.tape.after(*target) > at {
+            Kind::Mapping(end) => self.map(at + 1, end).map(Tree::Map),
+            Kind::Alias(target, _) => {
+                if self.tape.after(target) > at {
+                    let name = self.tape.text(at);
                     return Err(self.fault(at, format!("anchor '{name}' value contains itself")));
                 }
                 self.alias_depth += 1;
                 self.depth -= 1;
-                let tree = self.tree(*target);
+                let tree = self.tree(target);
                 self.depth += 1;
                 self.alias_depth -= 1;
                 tree
@@ -214,7 +215,7 @@ impl Reader<'_, '_> {
 }
 
 fn scalar(node: &Node<'_>, text: &str, plain: bool) -> Scalar {
-    let tag = match node.tag.as_deref() {
+    let tag = match node.tag() {
         None if plain => tag_of(text),
         None => Tag::Text,
         Some(tag) => match tag.strip_prefix("tag:yaml.org,2002:") {

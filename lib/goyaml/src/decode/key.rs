@@ -1,19 +1,23 @@
 //! Keys: as text, as a merge, and given twice.
 
+use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
 use super::Fault;
-use super::value::Decoder;
+use super::build::Build;
+use super::value::{Decoder, Walk};
 use crate::resolve::Scalar;
-use crate::tape::{Kind, Node};
+use crate::tape::Kind;
 use crate::{Dialect, number};
 
 /// The search for repeated keys.
-pub(super) struct Keys<'r> {
-    found: &'r mut Vec<(String, String, usize)>,
+#[derive(Default)]
+pub(super) struct Keys {
+    /// Path, key and place of each.
+    pub(super) found: Vec<(String, String, usize)>,
     pub(super) path: Vec<Step>,
 }
 
@@ -22,17 +26,10 @@ pub(super) enum Step {
     Item(usize),
 }
 
-impl<'r> Keys<'r> {
-    pub(super) fn new(found: &'r mut Vec<(String, String, usize)>) -> Self {
-        Self {
-            found,
-            path: Vec::new(),
-        }
-    }
-
-    pub(super) fn report(&mut self, key: &Key, offset: usize) {
+impl Keys {
+    fn report(&mut self, name: &str, is_text: bool, offset: usize) {
         let mut path = String::new();
-        let last = Step::Field(key.name.clone());
+        let last = Step::Field(name.to_owned());
         for step in self.path.iter().chain([&last]) {
             match step {
                 Step::Field(name) if path.is_empty() => path.push_str(name),
@@ -40,38 +37,30 @@ impl<'r> Keys<'r> {
                 Step::Item(index) => path.push_str(&format!("[{index}]")),
             }
         }
-        self.found.push((path, key.shown(), offset));
+        let shown = if is_text { format!("{name:?}") } else { name.to_owned() };
+        self.found.push((path, shown, offset));
     }
 }
 
 /// What stands where a key should.
-pub(super) enum Found {
-    Key(Key),
+pub(super) enum Found<'t> {
+    Key(Key<'t>),
     /// Has no JSON form.
     Null,
 }
 
 /// A key as text, and what it was.
-pub(super) struct Key {
-    pub(super) name: String,
-    pub(super) is_text: bool,
+pub(super) struct Key<'t> {
+    pub(super) name: Cow<'t, str>,
+    is_text: bool,
 }
 
-impl Key {
-    fn shown(&self) -> String {
-        if self.is_text {
-            format!("{:?}", self.name)
-        } else {
-            self.name.clone()
-        }
-    }
-}
-
-/// The keys a mapping itself has so far; merged ones are not its own.
+/// The keys a mapping has so far: its own by what they were, and merged ones.
 #[derive(Default)]
 pub(super) struct Given {
     texts: HashSet<String>,
     others: HashSet<String>,
+    merged: HashSet<String>,
 }
 
 impl Given {
@@ -80,19 +69,20 @@ impl Given {
     }
 }
 
-impl Decoder<'_, '_, '_> {
+impl<'t, B: Build> Decoder<'_, 't, B> {
     /// A key as text: what it resolves to, printed as Go prints it.
-    pub(super) fn key(&mut self, at: usize) -> Result<Found, Fault> {
-        let key = self.target(at).0;
-        if key != at && self.tape.after(key) > at {
-            return Err(self.fault(at, "anchor value contains itself"));
+    pub(super) fn key(&mut self, at: usize) -> Result<Found<'t>, Fault> {
+        let tape = self.walk.tape;
+        let key = tape.target(at);
+        if key != at && tape.after(key) > at {
+            return Err(self.walk.fault(at, "anchor value contains itself"));
         }
-        if !matches!(self.tape.nodes[key].kind, Kind::Scalar { .. }) {
-            let value = self.value(key)?;
-            let shown = go_value(&value, self.dialect, true);
-            return Err(self.fault(at, format!("invalid map key: {shown}")));
+        if !matches!(tape.nodes[key].kind, Kind::Scalar { .. }) {
+            let value = self.json(key)?;
+            let shown = go_value(&value, self.walk.dialect, true);
+            return Err(self.walk.fault(at, format!("invalid map key: {shown}")));
         }
-        let name = match self.meaning(key)? {
+        let name = match self.walk.meaning(key)? {
             Scalar::Null => return Ok(Found::Null),
             Scalar::Bool(value) => value.to_string(),
             Scalar::Int(value) => value.to_string(),
@@ -101,17 +91,20 @@ impl Decoder<'_, '_, '_> {
             // Keys are printed with the precision of a 32-bit float.
             Scalar::Float(value) => number::format_g32(value as f32),
             Scalar::Text => {
-                let name = if self.is_binary(key) {
-                    self.binary(key)?
+                let name = if self.walk.is_binary(key) {
+                    Cow::Owned(self.walk.binary(key)?)
                 } else {
-                    self.text(key)
+                    Cow::Borrowed(tape.text(key))
                 };
                 return Ok(Found::Key(Key { name, is_text: true }));
             }
         };
+        let name = Cow::Owned(name);
         Ok(Found::Key(Key { name, is_text: false }))
     }
+}
 
+impl Walk<'_> {
     /// Notes the keys of a mapping that are written twice; says whether there are any.
     pub(super) fn complain(&mut self, at: usize, end: usize) -> bool {
         let before = self.complaints.len();
@@ -120,12 +113,13 @@ impl Decoder<'_, '_, '_> {
         while next < end {
             let key = &self.tape.nodes[next];
             // Collections have no text of their own, so any two are alike.
-            let written = match &key.kind {
-                Kind::Scalar { text, .. } => (0, text.as_ref()),
-                Kind::Sequence(_) => (1, ""),
-                Kind::Mapping(_) => (2, ""),
-                Kind::Alias(_, name) => (3, *name),
+            let sort = match key.kind {
+                Kind::Scalar { .. } => 0,
+                Kind::Sequence(_) => 1,
+                Kind::Mapping(_) => 2,
+                Kind::Alias(..) => 3,
             };
+            let written = (sort, self.tape.text(next));
             match seen.entry(written) {
                 Entry::Vacant(free) => {
                     free.insert(key.offset);
@@ -141,18 +135,31 @@ impl Decoder<'_, '_, '_> {
     }
 
     /// Remembers a key, and reports it if the mapping has it; `1` and `"1"` are two keys.
-    pub(super) fn note(&mut self, given: &mut Given, key: &Key, value_at: usize, known: bool) {
+    pub(super) fn note(&mut self, given: &mut Given, key: &Key<'_>, value_at: usize) {
         let offset = self.tape.nodes[value_at].offset;
         if let Some(keys) = &mut self.keys {
-            let merged = known && !given.is_own(&key.name);
+            let merged = given.merged.contains(key.name.as_ref()) && !given.is_own(&key.name);
             let seen = if key.is_text {
                 &mut given.texts
             } else {
                 &mut given.others
             };
-            if !seen.insert(key.name.clone()) || merged {
-                keys.report(key, offset);
+            if !seen.insert(key.name.clone().into_owned()) || merged {
+                keys.report(&key.name, key.is_text, offset);
             }
+        }
+    }
+
+    /// The same for the keys of a mapping that is merged.
+    pub(super) fn note_merged(&mut self, given: &mut Given, names: &[&str], at: usize) {
+        let offset = self.tape.nodes[at].offset;
+        for name in names {
+            if let Some(keys) = &mut self.keys
+                && (given.is_own(name) || given.merged.contains(*name))
+            {
+                keys.report(name, true, offset);
+            }
+            given.merged.insert((*name).to_owned());
         }
     }
 }
@@ -180,16 +187,5 @@ pub(super) fn go_value(value: &Value, dialect: Dialect, outermost: bool) -> Stri
             };
             format!("map[{kind}]interface {{}}{{{}}}", entries.join(", "))
         }
-    }
-}
-
-const MERGE: &str = "tag:yaml.org,2002:merge";
-
-pub(super) fn is_merge(key: &Node<'_>) -> bool {
-    match &key.kind {
-        Kind::Scalar { text, plain } => {
-            text == "<<" && (*plain && key.tag.is_none() || key.tag.as_deref() == Some(MERGE))
-        }
-        Kind::Sequence(_) | Kind::Mapping(_) | Kind::Alias(..) => false,
     }
 }

@@ -1,15 +1,17 @@
 //! Nodes → JSON values, by the rules of `sigs.k8s.io/yaml`: keys become text, numbers go through `float64`, aliases and
 //! merge keys are expanded.
 
+mod build;
 mod key;
 mod scalar;
 mod value;
 
-use std::mem;
-
 use serde_json::Value;
 
-use self::value::Decoder;
+pub use self::build::Build;
+use self::build::Json;
+use self::key::Keys;
+use self::value::{Decoder, Walk};
 use crate::error::Told;
 use crate::parse::Parser;
 use crate::{Dialect, Error};
@@ -48,8 +50,30 @@ pub fn parse(text: &str) -> Result<Value, Error> {
 /// # Errors
 /// As [`parse`].
 pub fn parse_with(dialect: Dialect, text: &str) -> Result<Value, Error> {
+    parse_as(dialect, text, &mut Json)
+}
+
+/// [`parse`] of which only some keys are wanted: if the document is a mapping, others are missing from it. What they
+/// hold is checked all the same, so this fails where [`parse`] does, but nothing is made of it.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_keys(text: &str, keys: &[&str]) -> Result<Value, Error> {
+    let mut parser = Parser::new(Dialect::V2, text);
+    let found = next(Dialect::V2, &mut parser, Some(keys), &mut None, &mut Json)?;
+    Ok(found.map_or(Value::Null, |(value, _)| value))
+}
+
+/// [`parse_with`] into values that the caller makes.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_as<B: Build>(dialect: Dialect, text: &str, build: &mut B) -> Result<B::Value, Error> {
     let mut parser = Parser::new(dialect, text);
-    Ok(next(dialect, &mut parser, None)?.map_or(Value::Null, |document| document.value))
+    Ok(match next(dialect, &mut parser, None, &mut None, build)? {
+        Some((value, _)) => value,
+        None => build.null(),
+    })
 }
 
 /// What a server makes of a YAML body: as [`parse`], but integers keep all their digits (`YAMLToJSON` goes through
@@ -59,9 +83,11 @@ pub fn parse_with(dialect: Dialect, text: &str) -> Result<Value, Error> {
 /// As [`parse`].
 pub fn parse_with_repeated(text: &str) -> Result<(Value, Vec<Repeated>), Error> {
     let mut parser = Parser::new(Dialect::V2, text);
-    let mut found = Vec::new();
-    let document = next(Dialect::V2, &mut parser, Some(&mut found))?;
-    let repeated = found
+    let mut keys = Some(Keys::default());
+    let document = next(Dialect::V2, &mut parser, None, &mut keys, &mut Json)?;
+    let repeated = keys
+        .unwrap_or_default()
+        .found
         .into_iter()
         .map(|(path, key, offset)| Repeated {
             path,
@@ -69,7 +95,7 @@ pub fn parse_with_repeated(text: &str) -> Result<(Value, Vec<Repeated>), Error> 
             line: parser.place(offset).0,
         })
         .collect();
-    Ok((document.map_or(Value::Null, |document| document.value), repeated))
+    Ok((document.map_or(Value::Null, |(value, _)| value), repeated))
 }
 
 /// Reads every document of a stream. Documents that hold nothing (empty, comments only, null) are left out.
@@ -87,34 +113,38 @@ pub fn parse_documents(text: &str) -> Result<Vec<Document>, Error> {
 pub fn parse_documents_with(dialect: Dialect, text: &str) -> Result<Vec<Document>, Error> {
     let mut parser = Parser::new(dialect, text);
     let mut documents = Vec::new();
-    while let Some(document) = next(dialect, &mut parser, None)? {
-        if !document.value.is_null() {
-            documents.push(document);
+    while let Some((value, line)) = next(dialect, &mut parser, None, &mut None, &mut Json)? {
+        if !value.is_null() {
+            documents.push(Document { value, line });
         }
     }
     Ok(documents)
 }
 
-fn next(
+/// The next document and its line. `wanted` are the only keys that something is made of, if not all; `keys` takes the
+/// repeated keys, if they are looked for.
+fn next<B: Build>(
     dialect: Dialect,
     parser: &mut Parser<'_>,
-    repeated: Option<&mut Vec<(String, String, usize)>>,
-) -> Result<Option<Document>, Error> {
+    wanted: Option<&[&str]>,
+    keys: &mut Option<Keys>,
+    build: &mut B,
+) -> Result<Option<(B::Value, usize)>, Error> {
     let Some((tape, line)) = parser.next_document()? else {
         return Ok(None);
     };
-    let mut decoder = Decoder::new(dialect, tape, repeated);
-    let decoded = decoder.value(0);
-    let complaints = mem::take(&mut decoder.complaints);
-    let null_key = decoder.null_key.take();
-    let decoded = match (decoded, null_key) {
+    let mut walk = Walk::new(dialect, tape, keys.take());
+    let decoded = Decoder::new(&mut walk, build).only(wanted).value(0);
+    *keys = walk.keys;
+    let complaints = walk.complaints;
+    let decoded = match (decoded, walk.null_key) {
         // Found only when what was read becomes JSON.
         (Ok(_), Some(fault)) => Err(fault),
         (decoded, _) => decoded,
     };
     match decoded {
         Ok(_) if !complaints.is_empty() => Err(already_defined(parser, &complaints)),
-        Ok(value) => Ok(Some(Document { value, line })),
+        Ok(value) => Ok(Some((value, line))),
         Err(fault) => {
             let (line, column) = parser.place(fault.offset);
             Err(Error::told(line, column, fault.message, fault.told))

@@ -1,14 +1,12 @@
 //! Scalars: what they are, and what JSON makes of that.
 
-use std::borrow::Cow;
-use std::mem;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
+use serde_json::Number;
 
 use super::Fault;
-use super::value::Decoder;
+use super::build::Build;
+use super::value::Walk;
 use crate::number;
 use crate::resolve::{self, Scalar};
 use crate::tape::Kind;
@@ -16,28 +14,16 @@ use crate::tape::Kind;
 const YAML_TAG: &str = "tag:yaml.org,2002:";
 const BINARY: &str = "tag:yaml.org,2002:binary";
 
-impl Decoder<'_, '_, '_> {
-    /// The text of a scalar, taken out of the tape where nothing can ask for it again.
-    pub(super) fn text(&mut self, at: usize) -> String {
-        let again = self.tape.has_alias;
-        match &mut self.tape.nodes[at].kind {
-            Kind::Scalar { text, .. } if again => text.clone().into_owned(),
-            Kind::Scalar { text, .. } => mem::replace(text, Cow::Borrowed("")).into_owned(),
-            Kind::Sequence(_) | Kind::Mapping(_) | Kind::Alias(..) => String::new(),
-        }
-    }
-
-    pub(super) fn scalar(&mut self, at: usize) -> Result<Value, Fault> {
-        match self.meaning(at)? {
-            Scalar::Null => Ok(Value::Null),
-            Scalar::Bool(value) => Ok(Value::Bool(value)),
-            // JSON numbers are floats for Go; the detour is what rounds large integers.
-            Scalar::Int(value) if self.keys.is_none() => Ok(number::from_f64(value as f64).unwrap_or_default()),
-            Scalar::Int(value) => Ok(i64::try_from(value)
-                .map(Value::from)
-                .or_else(|_| u64::try_from(value).map(Value::from))
-                .unwrap_or_default()),
-            Scalar::Float(value) => number::from_f64(value).ok_or_else(|| {
+impl Walk<'_> {
+    /// Makes a value of a scalar.
+    pub(super) fn scalar<B: Build>(&self, at: usize, build: &mut B) -> Result<B::Value, Fault> {
+        let number = match self.meaning(at)? {
+            Scalar::Null => return Ok(build.null()),
+            Scalar::Bool(value) => return Ok(build.bool(value)),
+            Scalar::Text if self.is_binary(at) => return Ok(build.text(&self.binary(at)?)),
+            Scalar::Text => return Ok(build.text(self.tape.text(at))),
+            Scalar::Int(value) => self.whole(value),
+            Scalar::Float(value) => number::json_number(value).ok_or_else(|| {
                 let name = if value.is_nan() {
                     "NaN"
                 } else if value > 0.0 {
@@ -46,20 +32,33 @@ impl Decoder<'_, '_, '_> {
                     "-Inf"
                 };
                 Fault::bare(self.tape.nodes[at].offset, format!("json: unsupported value: {name}"))
-            }),
-            Scalar::Text if self.is_binary(at) => self.binary(at).map(Value::String),
-            Scalar::Text => Ok(Value::String(self.text(at))),
+            })?,
+        };
+        Ok(build.number(number))
+    }
+
+    fn whole(&self, value: i128) -> Number {
+        if let Ok(small) = i64::try_from(value)
+            && (self.keys.is_some() || small.unsigned_abs() <= number::EXACT)
+        {
+            return Number::from(small);
         }
+        if self.keys.is_some() {
+            return u64::try_from(value).map_or_else(|_| Number::from(0), Number::from);
+        }
+        // JSON numbers are floats for Go; the detour is what rounds large integers.
+        number::json_number(value as f64).unwrap_or_else(|| Number::from(0))
     }
 
     /// What a scalar is: by its tag, or by its text if it has neither tag nor quotes.
     pub(super) fn meaning(&self, at: usize) -> Result<Scalar, Fault> {
         let node = &self.tape.nodes[at];
-        let Kind::Scalar { text, plain } = &node.kind else {
+        let Kind::Scalar { plain, .. } = node.kind else {
             return Ok(Scalar::Text);
         };
-        let Some(tag) = &node.tag else {
-            return Ok(if *plain {
+        let text = self.tape.text(at);
+        let Some(tag) = node.tag() else {
+            return Ok(if plain {
                 resolve::resolve(text, self.dialect)
             } else {
                 Scalar::Text
@@ -89,8 +88,13 @@ impl Decoder<'_, '_, '_> {
         }
     }
 
-    pub(super) fn binary(&mut self, at: usize) -> Result<String, Fault> {
-        let compact: String = self.text(at).chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
+    pub(super) fn binary(&self, at: usize) -> Result<String, Fault> {
+        let compact: String = self
+            .tape
+            .text(at)
+            .chars()
+            .filter(|c| !matches!(c, '\r' | '\n'))
+            .collect();
         let bytes = STANDARD
             .decode(compact)
             .map_err(|_| self.fault(at, "!!binary value contains invalid base64 data"))?;
@@ -99,6 +103,6 @@ impl Decoder<'_, '_, '_> {
 
     /// Whether a scalar is written in base64.
     pub(super) fn is_binary(&self, at: usize) -> bool {
-        self.tape.nodes[at].tag.as_deref() == Some(BINARY)
+        self.tape.nodes[at].tag() == Some(BINARY)
     }
 }

@@ -3,10 +3,13 @@
 //! Must never let a small text become a huge value: expansion of aliases is metered, and so is the depth of what comes
 //! out.
 
-use serde_json::{Map, Value};
+use std::borrow::Cow;
+
+use serde_json::Value;
 
 use super::Fault;
-use super::key::{Found, Given, Key, Keys, Step, go_value, is_merge};
+use super::build::{Build, Json, Nothing};
+use super::key::{Found, Given, Keys, Step, go_value};
 use crate::Dialect;
 use crate::parse::MAX_DEPTH;
 use crate::tape::{Kind, Tape};
@@ -16,29 +19,25 @@ use crate::tape::{Kind, Tape};
 const ALIAS_FREE: usize = 400_000;
 const ALIAS_TIGHT: usize = 4_000_000;
 
-pub(super) struct Decoder<'t, 'a, 'r> {
+/// How far a walk has come, whatever is made on the way.
+pub(super) struct Walk<'t> {
     pub(super) dialect: Dialect,
-    pub(super) tape: &'t mut Tape<'a>,
+    pub(super) tape: &'t Tape<'t>,
     decoded: usize,
     aliased: usize,
     alias_depth: usize,
     /// Levels of the value so far, expanded aliases included.
     depth: usize,
     /// Looks for repeated keys, if they are wanted.
-    pub(super) keys: Option<Keys<'r>>,
+    pub(super) keys: Option<Keys>,
     /// Repeated keys where they are an error: the key, the first place, the second.
     pub(super) complaints: Vec<(String, usize, usize)>,
     /// The first key that has no JSON form.
     pub(super) null_key: Option<Fault>,
 }
 
-impl<'t, 'a, 'r> Decoder<'t, 'a, 'r> {
-    /// `repeated` takes the repeated keys, if they are wanted.
-    pub(super) fn new(
-        dialect: Dialect,
-        tape: &'t mut Tape<'a>,
-        repeated: Option<&'r mut Vec<(String, String, usize)>>,
-    ) -> Self {
+impl<'t> Walk<'t> {
+    pub(super) fn new(dialect: Dialect, tape: &'t Tape<'t>, keys: Option<Keys>) -> Self {
         Self {
             dialect,
             tape,
@@ -46,64 +45,9 @@ impl<'t, 'a, 'r> Decoder<'t, 'a, 'r> {
             aliased: 0,
             alias_depth: 0,
             depth: 0,
-            keys: repeated.map(Keys::new),
+            keys,
             complaints: Vec::new(),
             null_key: None,
-        }
-    }
-}
-
-impl<'a> Decoder<'_, 'a, '_> {
-    pub(super) fn value(&mut self, at: usize) -> Result<Value, Fault> {
-        self.meter(at)?;
-        // Aliases may put deep values into deep values.
-        self.depth += 1;
-        if self.depth > MAX_DEPTH + 1 {
-            return Err(self.fault(at, format!("nested more than {MAX_DEPTH} levels deep")));
-        }
-        let value = self.content(at);
-        self.depth -= 1;
-        value
-    }
-
-    fn content(&mut self, at: usize) -> Result<Value, Fault> {
-        match self.tape.nodes[at].kind {
-            Kind::Scalar { .. } => self.scalar(at),
-            Kind::Sequence(end) => {
-                let mut items = Vec::new();
-                let mut item = at + 1;
-                while item < end {
-                    self.enter(|| Step::Item(items.len()));
-                    items.push(self.value(item)?);
-                    self.leave();
-                    item = self.tape.after(item);
-                }
-                Ok(Value::Array(items))
-            }
-            Kind::Mapping(end) => self.mapping(at, end).map(Value::Object),
-            Kind::Alias(target, name) => {
-                if self.tape.after(target) > at {
-                    return Err(self.fault(at, format!("anchor '{name}' value contains itself")));
-                }
-                self.alias_depth += 1;
-                self.depth -= 1;
-                let value = self.value(target);
-                self.depth += 1;
-                self.alias_depth -= 1;
-                value
-            }
-        }
-    }
-
-    pub(super) fn enter(&mut self, step: impl FnOnce() -> Step) {
-        if let Some(keys) = &mut self.keys {
-            keys.path.push(step());
-        }
-    }
-
-    pub(super) fn leave(&mut self) {
-        if let Some(keys) = &mut self.keys {
-            keys.path.pop();
         }
     }
 
@@ -126,96 +70,205 @@ impl<'a> Decoder<'_, 'a, '_> {
         }
         Ok(())
     }
+}
 
-    fn mapping(&mut self, at: usize, end: usize) -> Result<Map<String, Value>, Fault> {
-        // What merge keys bring; go-yaml v2 treats it as if it stood there.
-        let mut map = Map::new();
-        let mut explicit = Map::new();
-        let mut given = self.keys.is_some().then(Given::default);
-        if self.dialect == Dialect::V3 && self.complain(at, end) {
-            return Ok(map);
+/// Makes values of nodes.
+pub(super) struct Decoder<'w, 't, B: Build> {
+    pub(super) walk: &'w mut Walk<'t>,
+    build: &'w mut B,
+    /// The only keys of the outermost mapping that are made something of, if not all.
+    wanted: Option<&'w [&'w str]>,
+    /// Items and entries of all collections that are not complete yet, inner ones last.
+    items: Vec<B::Value>,
+    entries: Vec<(Cow<'t, str>, B::Value)>,
+}
+
+impl<'w, 't, B: Build> Decoder<'w, 't, B> {
+    pub(super) fn new(walk: &'w mut Walk<'t>, build: &'w mut B) -> Self {
+        Self {
+            walk,
+            build,
+            wanted: None,
+            items: Vec::new(),
+            entries: Vec::new(),
         }
+    }
+
+    /// With the keys of the outermost mapping that something is made of; what others hold is checked only.
+    pub(super) fn only(self, wanted: Option<&'w [&'w str]>) -> Self {
+        Self { wanted, ..self }
+    }
+
+    pub(super) fn value(&mut self, at: usize) -> Result<B::Value, Fault> {
+        self.visit(at, Self::content)
+    }
+
+    /// A node as JSON, for a message.
+    pub(super) fn json(&mut self, at: usize) -> Result<Value, Fault> {
+        Decoder::new(self.walk, &mut Json).value(at)
+    }
+
+    /// Reads a node, or what it stands for.
+    fn visit<R>(&mut self, at: usize, read: fn(&mut Self, usize) -> Result<R, Fault>) -> Result<R, Fault> {
+        self.walk.meter(at)?;
+        // Aliases may put deep values into deep values.
+        self.walk.depth += 1;
+        if self.walk.depth > MAX_DEPTH + 1 {
+            let message = format!("nested more than {MAX_DEPTH} levels deep");
+            return Err(self.walk.fault(at, message));
+        }
+        let found = if let Kind::Alias(target, _) = self.walk.tape.nodes[at].kind {
+            self.alias(at, target, read)
+        } else {
+            read(self, at)
+        };
+        self.walk.depth -= 1;
+        found
+    }
+
+    fn alias<R>(
+        &mut self,
+        at: usize,
+        target: usize,
+        read: fn(&mut Self, usize) -> Result<R, Fault>,
+    ) -> Result<R, Fault> {
+        let tape = self.walk.tape;
+        if tape.after(target) > at {
+            let message = format!("anchor '{}' value contains itself", tape.text(at));
+            return Err(self.walk.fault(at, message));
+        }
+        self.walk.alias_depth += 1;
+        self.walk.depth -= 1;
+        let found = self.visit(target, read);
+        self.walk.depth += 1;
+        self.walk.alias_depth -= 1;
+        found
+    }
+
+    fn content(&mut self, at: usize) -> Result<B::Value, Fault> {
+        match self.walk.tape.nodes[at].kind {
+            Kind::Sequence(end) => {
+                let start = self.items.len();
+                let mut item = at + 1;
+                while item < end {
+                    let index = self.items.len() - start;
+                    self.enter(|| Step::Item(index));
+                    let value = self.value(item)?;
+                    self.items.push(value);
+                    self.leave();
+                    item = self.walk.tape.after(item);
+                }
+                Ok(self.build.list(self.items.drain(start..)))
+            }
+            Kind::Mapping(_) => {
+                let start = self.entries.len();
+                self.mapping(at)?;
+                Ok(self.build.map(self.entries.drain(start..)))
+            }
+            Kind::Scalar { .. } | Kind::Alias(..) => self.walk.scalar(at, self.build),
+        }
+    }
+
+    fn enter(&mut self, step: impl FnOnce() -> Step) {
+        if let Some(keys) = &mut self.walk.keys {
+            keys.path.push(step());
+        }
+    }
+
+    fn leave(&mut self) {
+        if let Some(keys) = &mut self.walk.keys {
+            keys.path.pop();
+        }
+    }
+
+    /// Adds the entries of a mapping, later ones winning; anything else has none.
+    fn mapping(&mut self, at: usize) -> Result<(), Fault> {
+        let tape = self.walk.tape;
+        let Kind::Mapping(end) = tape.nodes[at].kind else {
+            return Ok(());
+        };
+        if self.walk.dialect == Dialect::V3 && self.walk.complain(at, end) {
+            return Ok(());
+        }
+        let start = self.entries.len();
+        // Of the newer dialect: what merge keys bring loses to every key that is written.
+        let mut merged = Vec::new();
+        let mut given = self.walk.keys.is_some().then(Given::default);
         let mut next = at + 1;
         while next < end {
-            let (key_at, value_at) = (next, self.tape.after(next));
-            next = self.tape.after(value_at);
-            if is_merge(&self.tape.nodes[key_at]) {
-                self.merge(value_at, &mut map)?;
+            let (key_at, value_at) = (next, tape.after(next));
+            next = tape.after(value_at);
+            if tape.is_merge(key_at) {
+                let before = self.entries.len();
+                self.merge(value_at, &mut given)?;
+                if self.walk.dialect == Dialect::V3 {
+                    merged.extend(self.entries.drain(before..));
+                }
                 continue;
             }
             let key = match self.key(key_at)? {
                 Found::Key(key) => key,
                 Found::Null => {
-                    let value = self.value(value_at)?;
-                    self.null_key.get_or_insert_with(|| {
-                        let shown = go_value(&value, self.dialect, true);
+                    let value = self.json(value_at)?;
+                    let shown = go_value(&value, self.walk.dialect, true);
+                    self.walk.null_key.get_or_insert_with(|| {
                         let message = format!("unsupported map key of type: %!s(<nil>), key: <nil>, value: {shown}");
-                        Fault::bare(self.tape.nodes[key_at].offset, message)
+                        Fault::bare(tape.nodes[key_at].offset, message)
                     });
                     continue;
                 }
             };
-            self.enter(|| Step::Field(key.name.clone()));
+            if at == 0 && self.wanted.is_some_and(|wanted| !wanted.contains(&key.name.as_ref())) {
+                Decoder::new(self.walk, &mut Nothing).value(value_at)?;
+                continue;
+            }
+            self.enter(|| Step::Field(key.name.clone().into_owned()));
             let value = self.value(value_at)?;
             self.leave();
-            if self.dialect == Dialect::V2 {
-                if let Some(given) = &mut given {
-                    self.note(given, &key, value_at, map.contains_key(&key.name));
-                }
-                map.insert(key.name, value);
-            } else {
-                explicit.insert(key.name, value);
+            if let Some(given) = &mut given {
+                self.walk.note(given, &key, value_at);
             }
+            self.entries.push((key.name, value));
         }
-        map.append(&mut explicit);
-        Ok(map)
+        if !merged.is_empty() {
+            self.entries.splice(start..start, merged);
+        }
+        Ok(())
     }
 
-    fn merge(&mut self, at: usize, map: &mut Map<String, Value>) -> Result<(), Fault> {
-        match self.target(at) {
-            (_, Kind::Mapping(_)) => self.merge_mapping(at, map),
-            (items, Kind::Sequence(end)) if items == at => {
-                let end = *end;
+    fn merge(&mut self, at: usize, given: &mut Option<Given>) -> Result<(), Fault> {
+        let tape = self.walk.tape;
+        let is_mapping = |at| matches!(tape.nodes[tape.target(at)].kind, Kind::Mapping(_));
+        match tape.nodes[at].kind {
+            _ if is_mapping(at) => self.merge_mapping(at, given),
+            Kind::Sequence(end) => {
                 let mut items = Vec::new();
                 let mut item = at + 1;
                 while item < end {
                     items.push(item);
-                    item = self.tape.after(item);
+                    item = tape.after(item);
                 }
                 // The first of a list of mappings wins, so the last is merged first.
                 for item in items.into_iter().rev() {
-                    if !matches!(self.target(item).1, Kind::Mapping(_)) {
-                        return Err(self.fault(item, MERGE_NEEDS));
+                    if !is_mapping(item) {
+                        return Err(self.walk.fault(item, MERGE_NEEDS));
                     }
-                    self.merge_mapping(item, map)?;
+                    self.merge_mapping(item, given)?;
                 }
                 Ok(())
             }
-            _ => Err(self.fault(at, MERGE_NEEDS)),
+            _ => Err(self.walk.fault(at, MERGE_NEEDS)),
         }
     }
 
-    /// The node an alias stands for and its position; any other node itself.
-    pub(super) fn target(&self, at: usize) -> (usize, &Kind<'a>) {
-        match &self.tape.nodes[at].kind {
-            Kind::Alias(target, _) => (*target, &self.tape.nodes[*target].kind),
-            kind => (at, kind),
-        }
-    }
-
-    fn merge_mapping(&mut self, at: usize, map: &mut Map<String, Value>) -> Result<(), Fault> {
-        if let Value::Object(merged) = self.value(at)? {
-            let offset = self.tape.nodes[at].offset;
-            if let Some(keys) = &mut self.keys {
-                for name in merged.keys().filter(|name| map.contains_key(*name)) {
-                    let key = Key {
-                        name: name.clone(),
-                        is_text: true,
-                    };
-                    keys.report(&key, offset);
-                }
-            }
-            map.extend(merged);
+    fn merge_mapping(&mut self, at: usize, given: &mut Option<Given>) -> Result<(), Fault> {
+        let before = self.entries.len();
+        self.visit(at, Self::mapping)?;
+        if let Some(given) = given {
+            let mut names: Vec<&str> = self.entries[before..].iter().map(|(name, _)| name.as_ref()).collect();
+            names.sort_unstable();
+            names.dedup();
+            self.walk.note_merged(given, &names, at);
         }
         Ok(())
     }

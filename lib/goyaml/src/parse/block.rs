@@ -1,8 +1,7 @@
 //! Collections and nodes that are arranged by indentation.
 
-use std::borrow::Cow;
-
 use super::Parser;
+use super::plain::pass_ordinary;
 use super::property::Properties;
 use crate::tape::{Kind, Node};
 use crate::{Dialect, Error};
@@ -21,6 +20,9 @@ impl<'a> Parser<'a> {
     /// The node that stands here, in a collection of indentation `indent`. `same_column` says that a list may stand in
     /// the column of the collection (the value of a mapping).
     pub(super) fn block_node(&mut self, indent: isize, same_column: bool) -> Result<(), Error> {
+        if self.byte(0).is_ascii_alphanumeric() {
+            return self.block_word(indent);
+        }
         // Properties on earlier lines are the node's own; those on its first line may be its first key's.
         let mut outer = Properties::default();
         let mut inner = Properties::default();
@@ -90,6 +92,20 @@ impl<'a> Parser<'a> {
             node.tag = outer.tag;
         }
         node.offset = start.unwrap_or(node.offset);
+        Ok(())
+    }
+
+    /// The node that a letter or digit begins here: a plain scalar, or a mapping if that is a key.
+    fn block_word(&mut self, indent: isize) -> Result<(), Error> {
+        let (key, key_column) = (self.key_start(), self.column());
+        let (at, names) = (self.tape.len(), self.tape.names());
+        let offset = self.at;
+        let kind = self.scalar(indent)?;
+        self.push(kind, offset, Properties::default());
+        self.lost_key = false;
+        if self.ends_key(key)? {
+            return self.mapping_from((at, names), key_column, Properties::default());
+        }
         Ok(())
     }
 
@@ -188,6 +204,7 @@ impl<'a> Parser<'a> {
                     return self.leave_empty(properties);
                 }
                 let key = self.key_start();
+                let start = self.at + 1;
                 let name = self.anchor()?;
                 self.key_allowed = false;
                 let Some(target) = self.tape.anchored(name) else {
@@ -195,8 +212,7 @@ impl<'a> Parser<'a> {
                     let (line, column) = self.place(offset);
                     return Err(Error::at(line, column, format!("unknown anchor '{name}' referenced")));
                 };
-                self.tape.has_alias = true;
-                self.push(Kind::Alias(target, name), offset, Properties::default());
+                self.push(Kind::Alias(target, start), offset, Properties::default());
                 Ok(())
             }
             b'[' | b'{' => {
@@ -206,8 +222,8 @@ impl<'a> Parser<'a> {
                 self.flow_collection(properties)
             }
             _ => {
-                let (text, plain) = self.scalar(indent)?;
-                self.push(Kind::Scalar { text, plain }, offset, properties);
+                let kind = self.scalar(indent)?;
+                self.push(kind, offset, properties);
                 Ok(())
             }
         }
@@ -215,23 +231,19 @@ impl<'a> Parser<'a> {
 
     /// A node of which only the properties are written.
     pub(super) fn leave_empty(&mut self, properties: Properties<'a>) -> Result<(), Error> {
-        let kind = Kind::Scalar {
-            text: Cow::Borrowed(""),
-            plain: true,
-        };
-        self.push(kind, self.at, properties);
+        self.push(Kind::EMPTY, self.at, properties);
         Ok(())
     }
 
     /// Begins a collection.
-    pub(super) fn open(&mut self, kind: Kind<'a>, offset: usize, properties: Properties<'a>) -> Result<usize, Error> {
+    pub(super) fn open(&mut self, kind: Kind, offset: usize, properties: Properties<'a>) -> Result<usize, Error> {
         self.deeper()?;
         let at = self.tape.len();
         self.push(kind, offset, properties);
         Ok(at)
     }
 
-    fn push(&mut self, kind: Kind<'a>, offset: usize, properties: Properties<'a>) {
+    fn push(&mut self, kind: Kind, offset: usize, properties: Properties<'a>) {
         if let Some(name) = properties.anchor {
             self.tape.anchor(name);
         }
@@ -352,12 +364,35 @@ impl<'a> Parser<'a> {
                 self.token()?;
                 return Err(self.parser_error(Some(start), here, "did not find expected key"));
             } else {
-                self.simple_key(column)?;
+                if !self.word_key() {
+                    self.simple_key(column)?;
+                }
                 self.at += 1;
                 self.key_allowed = false;
                 self.value(column)?;
             }
         }
+    }
+
+    /// Pushes the key that stands here if it is a word right before its colon, as nearly every key is.
+    fn word_key(&mut self) -> bool {
+        let (start, end) = (self.at, pass_ordinary(self.bytes, self.at));
+        let is_key = self.byte(0).is_ascii_alphanumeric()
+            && self.bytes.get(end) == Some(&b':')
+            && self.is_space(end + 1 - start)
+            && end - start <= KEY_CHARACTERS;
+        if is_key {
+            let kind = Kind::Scalar {
+                start,
+                end,
+                made: false,
+                plain: true,
+            };
+            self.push(kind, start, Properties::default());
+            (self.at, self.search_end) = (end, end);
+            self.key_allowed = false;
+        }
+        is_key
     }
 
     /// A key that must be one, because it stands in the column of keys.

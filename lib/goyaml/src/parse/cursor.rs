@@ -15,12 +15,20 @@ pub(super) fn break_width(bytes: &[u8], at: usize) -> usize {
     }
 }
 
-/// The first character that may not stand in a text at all, not even in quotes.
-pub(super) fn first_forbidden(text: &str) -> Option<usize> {
+/// What is known of a whole text before it is read.
+pub(super) struct Survey {
+    /// The first character that may not stand in a text at all, not even in quotes.
+    pub(super) forbidden: Option<usize>,
+    /// Lines end with line feeds alone, so that a line's end is found at once.
+    pub(super) only_line_feeds: bool,
+}
+
+pub(super) fn survey(text: &str) -> Survey {
     /// Bytes that are looked at together; without branches the compiler takes them all at once.
     const TOGETHER: usize = 32;
     let bytes = text.as_bytes();
-    let suspicious = |byte: &u8| (*byte < b' ') & !matches!(byte, b'\t' | b'\n' | b'\r') | (*byte >= 0x7f);
+    let suspicious = |byte: &u8| (*byte < b' ') & !matches!(byte, b'\t' | b'\n') | (*byte >= 0x7f);
+    let mut only_line_feeds = true;
     let mut at = 0;
     while at < bytes.len() {
         let together = &bytes[at..bytes.len().min(at + TOGETHER)];
@@ -31,15 +39,26 @@ pub(super) fn first_forbidden(text: &str) -> Option<usize> {
         let end = at + together.len();
         while at < end {
             // Two-byte characters up to U+009F begin with 0xc2; U+FFFE and U+FFFF with 0xef 0xbf.
-            at += match (bytes[at], bytes.get(at + 1), bytes.get(at + 2)) {
-                (0xc2, Some(0x85 | 0xa0..), _) => 2,
-                (0xc2, ..) | (0xef, Some(0xbf), Some(0xbe | 0xbf)) => return Some(at),
-                (byte, ..) if suspicious(&byte) && byte < 0x80 => return Some(at),
-                _ => 1,
+            let (width, allowed) = match (bytes[at], bytes.get(at + 1), bytes.get(at + 2)) {
+                (0xc2, Some(0x85 | 0xa0..), _) => (2, true),
+                (0xc2, ..) | (0xef, Some(0xbf), Some(0xbe | 0xbf)) => (1, false),
+                (byte, ..) => (1, byte >= 0x80 || byte == b'\r' || !suspicious(&byte)),
             };
+            if !allowed {
+                // Nothing behind it is read; what stands before it may be read in any way.
+                return Survey {
+                    forbidden: Some(at),
+                    only_line_feeds: false,
+                };
+            }
+            only_line_feeds &= bytes[at] == b'\n' || break_width(bytes, at) == 0;
+            at += width;
         }
     }
-    None
+    Survey {
+        forbidden: None,
+        only_line_feeds,
+    }
 }
 
 pub(super) fn is_blank(byte: u8) -> bool {
@@ -48,19 +67,27 @@ pub(super) fn is_blank(byte: u8) -> bool {
 
 impl Parser<'_> {
     /// The byte so many places ahead; 0 at the end of the text, which cannot contain it.
+    #[inline]
     pub(super) fn byte(&self, ahead: usize) -> u8 {
         self.bytes.get(self.at + ahead).copied().unwrap_or(0)
     }
 
+    #[inline]
     pub(super) fn is_end(&self) -> bool {
         self.at >= self.bytes.len()
     }
 
+    #[inline]
     pub(super) fn is_break(&self, ahead: usize) -> bool {
-        break_width(self.bytes, self.at + ahead) > 0
+        match self.byte(ahead) {
+            b'\n' | b'\r' => true,
+            0xc2 | 0xe2 => break_width(self.bytes, self.at + ahead) > 0,
+            _ => false,
+        }
     }
 
     /// Whether a blank, a line break or the end of the text stands so many places ahead.
+    #[inline]
     pub(super) fn is_space(&self, ahead: usize) -> bool {
         let byte = self.byte(ahead);
         byte <= b' ' || byte >= 0xc2 && self.is_break(ahead)
@@ -68,6 +95,7 @@ impl Parser<'_> {
 
     /// How far right in its line the place is. In bytes: only indentation and indicators stand before a place whose
     /// column matters.
+    #[inline]
     pub(super) fn column(&self) -> isize {
         (self.at - self.line_start) as isize
     }
@@ -75,6 +103,7 @@ impl Parser<'_> {
     /// Whether `---` or `...` stands here, alone.
     pub(super) fn is_marker(&self, marker: &[u8; 3]) -> bool {
         self.at == self.line_start
+            && self.byte(0) == marker[0]
             && self.bytes[self.at.min(self.bytes.len())..].starts_with(marker)
             && self.is_space(3)
     }
@@ -84,26 +113,23 @@ impl Parser<'_> {
     }
 
     /// Goes over the line break here.
+    #[inline]
     pub(super) fn pass_break(&mut self) {
-        self.at += break_width(self.bytes, self.at);
+        self.at += match self.byte(0) {
+            b'\n' => 1,
+            _ => break_width(self.bytes, self.at),
+        };
         self.line_start = self.at;
-    }
-
-    /// The line break here as it is kept in text; goes over it.
-    pub(super) fn take_break(&mut self, text: &mut String) {
-        let start = self.at;
-        self.pass_break();
-        match self.at - start {
-            0 => {}
-            3 => text.push_str(&self.text[start..self.at]),
-            _ => text.push('\n'),
-        }
     }
 
     /// Goes to the end of the line.
     pub(super) fn pass_line(&mut self) {
         loop {
             let rest = &self.bytes[self.at.min(self.bytes.len())..];
+            if self.only_line_feeds {
+                self.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+                return;
+            }
             let stop = |byte: &u8| matches!(byte, b'\n' | b'\r' | 0xc2 | 0xe2);
             self.at += rest.iter().position(stop).unwrap_or(rest.len());
             if self.is_end() || self.is_break(0) {
@@ -119,11 +145,16 @@ impl Parser<'_> {
             while self.byte(0) == b' ' || self.byte(0) == b'\t' && (self.flow > 0 || !self.key_allowed) {
                 self.at += 1;
             }
-            if self.byte(0) == b'#' {
-                self.pass_line();
-            }
-            if !self.is_break(0) {
-                return;
+            match self.byte(0) {
+                b'\n' => {}
+                b'#' => {
+                    self.pass_line();
+                    if self.is_end() {
+                        return;
+                    }
+                }
+                b'\r' | 0xc2 | 0xe2 if self.is_break(0) => {}
+                _ => return,
             }
             self.pass_break();
             if self.flow == 0 {
@@ -133,16 +164,19 @@ impl Parser<'_> {
     }
 
     /// Whether `-` as the mark of an item stands here.
+    #[inline]
     pub(super) fn is_item(&self) -> bool {
         self.byte(0) == b'-' && self.is_space(1)
     }
 
     /// Whether `?` as the mark of a key stands here.
+    #[inline]
     pub(super) fn is_key(&self) -> bool {
         self.byte(0) == b'?' && (self.flow > 0 || self.is_space(1))
     }
 
     /// Whether `:` as the mark of a value stands here.
+    #[inline]
     pub(super) fn is_value(&self) -> bool {
         self.byte(0) == b':' && (self.flow > 0 || self.is_space(1))
     }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::Parser;
 use super::cursor::is_blank;
 use crate::Error;
+use crate::tape::is_word;
 
 /// What a directive says.
 pub(super) enum Directive<'a> {
@@ -93,7 +94,7 @@ impl<'a> Parser<'a> {
     /// Letters, digits, `-` and `_`.
     pub(super) fn word(&mut self) -> &'a str {
         let start = self.at;
-        while matches!(self.byte(0), b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'_' | b'-') {
+        while is_word(self.byte(0)) {
             self.at += 1;
         }
         &self.text[start..self.at]

@@ -1,10 +1,9 @@
 //! Block scalars: `|` keeps lines, `>` folds them.
 
-use std::borrow::Cow;
-
 use super::Parser;
 use super::cursor::is_blank;
 use crate::Error;
+use crate::tape::Kind;
 
 /// What becomes of the line breaks at the end.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -14,48 +13,50 @@ enum Chomp {
     Keep,
 }
 
-impl<'a> Parser<'a> {
-    pub(super) fn block_scalar(&mut self, parent: isize) -> Result<Cow<'a, str>, Error> {
+impl Parser<'_> {
+    pub(super) fn block_scalar(&mut self, parent: isize) -> Result<Kind, Error> {
         let start = self.at;
         let literal = self.byte(0) == b'|';
         self.at += 1;
         let (chomp, increment) = self.block_header(start)?;
         self.pass_break();
 
+        let first = self.tape.made.len();
         let mut indent = increment.map_or(0, |increment| parent.max(0) + increment);
-        // Breaks not yet known to be inside the text, and whether the line before them was more indented.
-        let mut breaks = String::new();
-        self.block_breaks(&mut indent, parent, &mut breaks, start)?;
-        let mut text = String::new();
-        let mut last_break = String::new();
-        let mut more_indented = false;
+        // Where the breaks begin that are not yet known to be inside the text, and where the last line's own ends.
+        let (mut breaks, mut own_end) = (self.at, self.at);
+        self.block_breaks(&mut indent, parent, start)?;
+        // A line that is more indented than others is not joined with its neighbours.
+        let mut foldable = false;
         while self.column() == indent && !self.is_end() {
-            let blank = is_blank(self.byte(0));
-            if !literal && last_break == "\n" && !more_indented && !blank {
-                if breaks.is_empty() {
-                    text.push(' ');
-                }
+            let more_indented = is_blank(self.byte(0));
+            if foldable && !more_indented {
+                self.fold(breaks, self.at);
             } else {
-                text.push_str(&last_break);
+                self.make_breaks(breaks, self.at);
             }
-            last_break.clear();
-            text.push_str(&breaks);
-            breaks.clear();
-            more_indented = blank;
+            foldable = !literal && !more_indented;
             let from = self.at;
             self.pass_line();
-            text.push_str(&self.text[from..self.at]);
-            self.take_break(&mut last_break);
-            self.block_breaks(&mut indent, parent, &mut breaks, start)?;
+            self.make(from, self.at);
+            breaks = self.at;
+            self.pass_break();
+            own_end = self.at;
+            self.block_breaks(&mut indent, parent, start)?;
         }
         if chomp != Chomp::Strip {
-            text.push_str(&last_break);
+            self.make_breaks(breaks, own_end);
         }
         if chomp == Chomp::Keep {
-            text.push_str(&breaks);
+            self.make_breaks(own_end, self.at);
         }
         self.key_allowed = true;
-        Ok(Cow::Owned(text))
+        Ok(Kind::Scalar {
+            start: first,
+            end: self.tape.made.len(),
+            made: true,
+            plain: false,
+        })
     }
 
     /// What stands on the line of the indicator: how to end, and how much deeper than its parent the text is.
@@ -85,13 +86,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Goes over empty lines and the indentation of the next one; finds out the indentation if it is not known yet (0).
-    fn block_breaks(
-        &mut self,
-        indent: &mut isize,
-        parent: isize,
-        breaks: &mut String,
-        start: usize,
-    ) -> Result<(), Error> {
+    fn block_breaks(&mut self, indent: &mut isize, parent: isize, start: usize) -> Result<(), Error> {
         let mut deepest = 0;
         loop {
             while (*indent == 0 || self.column() < *indent) && self.byte(0) == b' ' {
@@ -108,7 +103,7 @@ impl<'a> Parser<'a> {
             if !self.is_break(0) {
                 break;
             }
-            self.take_break(breaks);
+            self.pass_break();
         }
         if *indent == 0 {
             *indent = deepest.max(parent + 1).max(1);

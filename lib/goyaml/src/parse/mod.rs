@@ -49,6 +49,7 @@ pub(crate) struct Parser<'a> {
     state: State,
     /// The first character that no text may have.
     forbidden: Option<usize>,
+    only_line_feeds: bool,
     /// Line breaks before `counted`, kept so that lines of documents are counted once.
     lines: usize,
     counted: usize,
@@ -70,6 +71,7 @@ impl<'a> Parser<'a> {
         } else {
             0
         };
+        let survey = cursor::survey(text);
         Self {
             text,
             bytes: text.as_bytes(),
@@ -83,16 +85,17 @@ impl<'a> Parser<'a> {
             search_end: 0,
             lost_key: false,
             tags: BTreeMap::new(),
-            tape: Tape::default(),
+            tape: Tape::new(text),
             state: State::Start { first: true },
-            forbidden: cursor::first_forbidden(text),
+            forbidden: survey.forbidden,
+            only_line_feeds: survey.only_line_feeds,
             lines: 0,
             counted: 0,
         }
     }
 
     /// The nodes of the next document and its first line (from 1); `None` at the end of the stream.
-    pub(crate) fn next_document(&mut self) -> Result<Option<(&mut Tape<'a>, usize)>, Error> {
+    pub(crate) fn next_document(&mut self) -> Result<Option<(&Tape<'a>, usize)>, Error> {
         let State::Start { first } = self.state else {
             return Ok(None);
         };
@@ -108,7 +111,7 @@ impl<'a> Parser<'a> {
         let Some(offset) = found? else { return Ok(None) };
         self.state = State::Start { first: false };
         let line = self.line_of(offset);
-        Ok(Some((&mut self.tape, line)))
+        Ok(Some((&self.tape, line)))
     }
 
     /// Reads one document and gives the place it begins.
@@ -181,10 +184,7 @@ impl<'a> Parser<'a> {
     /// Pushes a node without content.
     fn empty(&mut self, offset: usize) {
         self.tape.push(Node {
-            kind: Kind::Scalar {
-                text: Cow::Borrowed(""),
-                plain: true,
-            },
+            kind: Kind::EMPTY,
             tag: None,
             offset,
         });
@@ -262,6 +262,10 @@ impl<'a> Parser<'a> {
 
     /// The line of a place behind all those asked for before, from 1.
     fn line_of(&mut self, offset: usize) -> usize {
+        if self.only_line_feeds && self.counted < offset {
+            self.lines += memchr::memchr_iter(b'\n', &self.bytes[self.counted..offset]).count();
+            self.counted = offset;
+        }
         while self.counted < offset {
             let width = cursor::break_width(self.bytes, self.counted);
             self.lines += usize::from(width > 0);

@@ -1,25 +1,48 @@
 //! Scalars without quotes, and which kind of scalar stands at a place.
 
-use std::borrow::Cow;
-
 use super::Parser;
-use super::cursor::is_blank;
+use super::cursor::{break_width, is_blank};
 use crate::Error;
+use crate::tape::Kind;
 
-impl<'a> Parser<'a> {
-    /// The scalar that stands here and whether it is a plain one. `indent` is that of the collection it belongs to.
-    pub(super) fn scalar(&mut self, indent: isize) -> Result<(Cow<'a, str>, bool), Error> {
+/// Bytes that can only be part of a plain scalar, whatever stands around them.
+const ORDINARY: [bool; 256] = {
+    let mut ordinary = [true; 256];
+    let special = b":,?[]{}\xc2\xe2";
+    let mut at = 0;
+    while at <= b' ' as usize {
+        ordinary[at] = false;
+        at += 1;
+    }
+    at = 0;
+    while at < special.len() {
+        ordinary[special[at] as usize] = false;
+        at += 1;
+    }
+    ordinary
+};
+
+/// Goes over what can only be part of a plain scalar.
+pub(super) fn pass_ordinary(bytes: &[u8], mut at: usize) -> usize {
+    while bytes.get(at).is_some_and(|byte| ORDINARY[usize::from(*byte)]) {
+        at += 1;
+    }
+    at
+}
+
+impl Parser<'_> {
+    /// The scalar that stands here. `indent` is that of the collection it belongs to.
+    pub(super) fn scalar(&mut self, indent: isize) -> Result<Kind, Error> {
         let quoted = match self.byte(0) {
-            b'\'' => self.single_quoted()?,
-            b'"' => self.double_quoted()?,
-            b'|' | b'>' if self.flow == 0 => return Ok((self.block_scalar(indent)?, false)),
-            _ if self.starts_plain() => return Ok((self.plain(indent)?, true)),
+            quote @ (b'\'' | b'"') => self.quoted(quote)?,
+            b'|' | b'>' if self.flow == 0 => return self.block_scalar(indent),
+            _ if self.starts_plain() => return self.plain(indent),
             _ => {
                 return Err(self.scanner_error(self.at, self.at, "found character that cannot start any token"));
             }
         };
         self.key_allowed = false;
-        Ok((quoted, false))
+        Ok(quoted)
     }
 
     fn starts_plain(&self) -> bool {
@@ -33,11 +56,13 @@ impl<'a> Parser<'a> {
     }
 
     /// Text up to an indicator, a comment or a line that is not indented enough; lines are folded.
-    fn plain(&mut self, indent: isize) -> Result<Cow<'a, str>, Error> {
+    fn plain(&mut self, indent: isize) -> Result<Kind, Error> {
         let start = self.at;
         self.key_allowed = false;
-        let first = self.words();
-        let mut folded: Option<String> = None;
+        self.words();
+        let end = self.at;
+        // Where the folded text begins, once there is more than one line.
+        let mut folded = None;
         // Goes on behind the blanks that follow the text, as a reader of tokens does.
         loop {
             self.pass_blanks();
@@ -45,10 +70,9 @@ impl<'a> Parser<'a> {
                 // A comment, an indicator or the end: `words` took every word of the line.
                 break;
             }
-            let mut breaks = String::new();
-            self.take_break(&mut breaks);
+            let breaks = self.at;
+            self.pass_break();
             self.key_allowed = true;
-            let first_break = breaks.len();
             loop {
                 while self.byte(0) == b' ' || self.byte(0) == b'\t' {
                     if self.byte(0) == b'\t' && self.column() <= indent {
@@ -63,7 +87,7 @@ impl<'a> Parser<'a> {
                 if !self.is_break(0) {
                     break;
                 }
-                self.take_break(&mut breaks);
+                self.pass_break();
             }
             if self.flow == 0 && self.column() <= indent
                 || self.is_marker(b"---")
@@ -72,55 +96,95 @@ impl<'a> Parser<'a> {
             {
                 break;
             }
-            let words = self.words();
-            if words.is_empty() {
+            let here = self.at;
+            self.words();
+            if self.at == here {
                 break;
             }
-            let text = folded.get_or_insert_with(|| first.to_owned());
-            fold(text, &breaks, first_break);
-            text.push_str(words);
+            if folded.is_none() {
+                folded = Some(self.tape.made.len());
+                self.make(start, end);
+            }
+            self.fold(breaks, here);
+            self.make(here, self.at);
             self.key_allowed = false;
         }
-        Ok(folded.map_or(Cow::Borrowed(first), Cow::Owned))
+        let (start, end) = folded.map_or((start, end), |start| (start, self.tape.made.len()));
+        Ok(Kind::Scalar {
+            start,
+            end,
+            made: folded.is_some(),
+            plain: true,
+        })
     }
 
-    /// The rest of the line up to an indicator or a comment, without blanks at its end.
-    fn words(&mut self) -> &'a str {
-        let start = self.at;
-        let mut end = start;
+    /// Goes over the rest of the line up to an indicator or a comment, but not over blanks at its end.
+    fn words(&mut self) {
+        let bytes = self.bytes;
+        let mut at = self.at;
         loop {
-            let byte = self.byte(0);
-            match byte {
+            let end = pass_ordinary(bytes, at);
+            if end > at {
+                self.at = end;
+            }
+            at = end;
+            let is_break = |at: usize| matches!(bytes[at], b'\n' | b'\r') || break_width(bytes, at) > 0;
+            match bytes.get(at).copied().unwrap_or(0) {
                 b' ' | b'\t' => {
-                    self.pass_blanks();
-                    if self.byte(0) == b'#' {
-                        break;
+                    while bytes.get(at).is_some_and(|byte| is_blank(*byte)) {
+                        at += 1;
+                    }
+                    if bytes.get(at) == Some(&b'#') {
+                        return;
                     }
                     continue;
                 }
-                b':' if self.is_space(1) => break,
-                b',' | b'?' | b'[' | b']' | b'{' | b'}' if self.flow > 0 => break,
-                0..=b' ' => break,
-                0xc2.. if self.is_break(0) => break,
+                b':' if bytes.get(at + 1).is_none_or(|byte| *byte <= b' ' || is_break(at + 1)) => return,
+                b',' | b'?' | b'[' | b']' | b'{' | b'}' if self.flow > 0 => return,
+                0..=b' ' => return,
+                0xc2.. if is_break(at) => return,
                 _ => {}
             }
-            self.at += 1;
-            end = self.at;
+            at += 1;
+            self.at = at;
         }
-        self.at = end;
-        &self.text[start..end]
     }
-}
 
-/// Joins lines: a single break becomes a blank, of several the first is dropped. Breaks that are not line feeds stay.
-pub(super) fn fold(text: &mut String, breaks: &str, first: usize) {
-    if breaks.starts_with('\n') {
-        if breaks.len() == first {
-            text.push(' ');
-        } else {
-            text.push_str(&breaks[first..]);
+    /// Adds a part of the text to what is being put together.
+    pub(super) fn make(&mut self, from: usize, to: usize) {
+        self.tape.made.push_str(&self.text[from..to]);
+    }
+
+    /// Adds the line breaks of a part of the text that has nothing else but blanks, as they are kept in text.
+    pub(super) fn make_breaks(&mut self, from: usize, to: usize) {
+        let mut at = from;
+        while at < to {
+            match break_width(self.bytes, at) {
+                // A blank.
+                0 => at += 1,
+                3 => {
+                    self.make(at, at + 3);
+                    at += 3;
+                }
+                width => {
+                    self.tape.made.push('\n');
+                    at += width;
+                }
+            }
         }
-    } else {
-        text.push_str(breaks);
+    }
+
+    /// Joins lines over such a part that begins with a break: a single one becomes a blank, of several the first is
+    /// dropped. Breaks that are not line feeds stay.
+    pub(super) fn fold(&mut self, from: usize, to: usize) {
+        let width = break_width(self.bytes, from);
+        let before = self.tape.made.len();
+        if width == 3 {
+            return self.make_breaks(from, to);
+        }
+        self.make_breaks(from + width, to);
+        if self.tape.made.len() == before {
+            self.tape.made.push(' ');
+        }
     }
 }

@@ -9,7 +9,7 @@ use crate::{Dialect, Error};
 #[derive(Default)]
 pub(super) struct Properties<'a> {
     pub(super) anchor: Option<&'a str>,
-    pub(super) tag: Option<Cow<'a, str>>,
+    pub(super) tag: Option<Box<Cow<'a, str>>>,
     /// Where the first of them stands.
     pub(super) start: Option<usize>,
 }
@@ -28,7 +28,7 @@ impl<'a> Parser<'a> {
         let start = self.at;
         match self.byte(0) {
             b'&' if properties.anchor.is_none() => properties.anchor = Some(self.anchor()?),
-            b'!' if properties.tag.is_none() => properties.tag = self.tag_of_node()?,
+            b'!' if properties.tag.is_none() => properties.tag = self.tag_of_node()?.map(Box::new),
             _ => return Ok(false),
         }
         properties.start.get_or_insert(start);

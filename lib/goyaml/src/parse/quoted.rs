@@ -1,35 +1,30 @@
 //! Scalars in single and in double quotes.
 
-use std::borrow::Cow;
-
 use super::Parser;
-use super::plain::fold;
 use crate::Error;
+use crate::tape::Kind;
 
-impl<'a> Parser<'a> {
-    pub(super) fn single_quoted(&mut self) -> Result<Cow<'a, str>, Error> {
-        self.quoted(b'\'')
-    }
-
-    pub(super) fn double_quoted(&mut self) -> Result<Cow<'a, str>, Error> {
-        self.quoted(b'"')
-    }
-
-    fn quoted(&mut self, quote: u8) -> Result<Cow<'a, str>, Error> {
+impl Parser<'_> {
+    pub(super) fn quoted(&mut self, quote: u8) -> Result<Kind, Error> {
         let start = self.at;
         self.at += 1;
         let first = self.at;
         self.pass_ordinary(quote);
         if self.byte(0) == quote && !(quote == b'\'' && self.byte(1) == quote) {
             self.at += 1;
-            return Ok(Cow::Borrowed(&self.text[first..self.at - 1]));
+            return Ok(Kind::Scalar {
+                start: first,
+                end: self.at - 1,
+                made: false,
+                plain: false,
+            });
         }
         self.at = first;
-        let mut text = String::new();
+        let first = self.tape.made.len();
         loop {
-            let from = self.at;
+            let (from, made) = (self.at, self.tape.made.len());
             self.pass_ordinary(quote);
-            text.push_str(&self.text[from..self.at]);
+            self.make(from, self.at);
             match self.byte(0) {
                 0 if self.is_end() => {
                     return Err(self.scanner_error(start, self.at, "found unexpected end of stream"));
@@ -37,30 +32,37 @@ impl<'a> Parser<'a> {
                 byte if byte == quote => {
                     self.at += 1;
                     if quote == b'\'' && self.byte(0) == quote {
-                        text.push('\'');
+                        self.tape.made.push('\'');
                         self.at += 1;
                         continue;
                     }
-                    return Ok(Cow::Owned(text));
+                    return Ok(Kind::Scalar {
+                        start: first,
+                        end: self.tape.made.len(),
+                        made: true,
+                        plain: false,
+                    });
                 }
                 b'\\' => {
                     self.at += 1;
                     if self.is_break(0) {
                         // An escaped break joins lines without a blank.
                         self.pass_break();
-                        self.lines_between(start, &mut text, String::new())?;
+                        let breaks = self.at;
+                        self.next_line(start)?;
+                        self.make_breaks(breaks, self.at);
                     } else {
-                        self.escape(start, &mut text)?;
+                        self.escape(start)?;
                     }
                 }
                 _ => {
                     // Blanks before a break do not count, unless they were escaped.
-                    let kept = text.len() - (self.at - from);
-                    let blanks = text[kept..].trim_end_matches([' ', '\t']).len();
-                    text.truncate(kept + blanks);
-                    let mut breaks = String::new();
-                    self.take_break(&mut breaks);
-                    self.lines_between(start, &mut text, breaks)?;
+                    let kept = self.tape.made[made..].trim_end_matches([' ', '\t']).len();
+                    self.tape.made.truncate(made + kept);
+                    let breaks = self.at;
+                    self.pass_break();
+                    self.next_line(start)?;
+                    self.fold(breaks, self.at);
                 }
             }
         }
@@ -79,29 +81,22 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Goes to the first character of the next line that is not empty. `breaks` is the break before it, if it counts.
-    fn lines_between(&mut self, start: usize, text: &mut String, mut breaks: String) -> Result<(), Error> {
-        let first = breaks.len();
+    /// Goes over breaks and blanks to the first character of the next line that is not empty.
+    fn next_line(&mut self, start: usize) -> Result<(), Error> {
         loop {
             if self.is_marker(b"---") || self.is_marker(b"...") {
                 return Err(self.scanner_error(start, self.at, "found unexpected document indicator"));
             }
             self.pass_blanks();
             if !self.is_break(0) {
-                break;
+                return Ok(());
             }
-            self.take_break(&mut breaks);
+            self.pass_break();
         }
-        if first == 0 {
-            text.push_str(&breaks);
-        } else {
-            fold(text, &breaks, first);
-        }
-        Ok(())
     }
 
     /// One character after a backslash.
-    fn escape(&mut self, start: usize, text: &mut String) -> Result<(), Error> {
+    fn escape(&mut self, start: usize) -> Result<(), Error> {
         let digits = match self.byte(0) {
             b'x' => 2,
             b'u' => 4,
@@ -128,7 +123,7 @@ impl<'a> Parser<'a> {
                     _ => return Err(self.scanner_error(start, self.at - 1, "found unknown escape character")),
                 };
                 self.at += 1;
-                text.push(character);
+                self.tape.made.push(character);
                 return Ok(());
             }
         };
@@ -144,7 +139,7 @@ impl<'a> Parser<'a> {
             return Err(self.scanner_error(start, self.at, "found invalid Unicode character escape code"));
         };
         self.at += digits;
-        text.push(character);
+        self.tape.made.push(character);
         Ok(())
     }
 }

@@ -4,8 +4,12 @@
 
 #![expect(clippy::panic, reason = "a test fails by panicking")]
 
+use std::borrow::Cow;
+use std::vec::Drain;
+
 use goyaml::{
-    Dialect, Error, json, number, parse, parse_documents, parse_with, parse_with_repeated, to_yaml, to_yaml_with,
+    Build, Dialect, Error, json, number, parse, parse_as, parse_documents, parse_keys, parse_with, parse_with_repeated,
+    to_yaml, to_yaml_with,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -115,6 +119,7 @@ fn deep_values_in_deep_values_are_refused() {
     assert_eq!(parse(&text).unwrap_err().message, "nested more than 125 levels deep");
     assert!(goyaml::tree::documents(&text).is_err());
     assert!(parse("&a\n? *a\n: 1\n").is_err());
+    assert_eq!(parse("&a\n*a").unwrap_err().message, "anchor 'a' value contains itself");
 }
 
 #[test]
@@ -148,6 +153,75 @@ fn a_small_text_cannot_become_a_huge_value() {
         parse(&text).unwrap_err().message,
         "document contains excessive aliasing"
     );
+}
+
+#[test]
+fn a_reader_may_make_values_of_its_own() {
+    /// Writes down what it is given.
+    struct Written;
+
+    impl Build for Written {
+        type Value = String;
+
+        fn null(&mut self) -> String {
+            "null".to_owned()
+        }
+
+        fn bool(&mut self, value: bool) -> String {
+            value.to_string()
+        }
+
+        fn number(&mut self, number: serde_json::Number) -> String {
+            number.to_string()
+        }
+
+        fn text(&mut self, text: &str) -> String {
+            format!("{text:?}")
+        }
+
+        fn list(&mut self, items: Drain<'_, String>) -> String {
+            format!("[{}]", items.collect::<Vec<_>>().join(" "))
+        }
+
+        fn map(&mut self, entries: Drain<'_, (Cow<'_, str>, String)>) -> String {
+            let entries: Vec<String> = entries.map(|(key, value)| format!("{key}:{value}")).collect();
+            format!("{{{}}}", entries.join(" "))
+        }
+    }
+
+    let text = "b: &b {x: yes, z: ~}\na: [1, 1.0, '1', 0x10, 1.5]\nc:\n  z: on\n  <<: *b\n1: two\n  lines\nb: 2\n";
+    assert_eq!(
+        parse_as(Dialect::V2, text, &mut Written).unwrap(),
+        r#"{b:{x:true z:null} a:[1 1 "1" 16 1.5] c:{z:true x:true z:null} 1:"two lines" b:2}"#
+    );
+    let text = "b: &b {x: yes}\nc:\n  y: 1\n  <<: *b\n  x: 2\n";
+    assert_eq!(
+        parse_as(Dialect::V3, text, &mut Written).unwrap(),
+        r#"{b:{x:"yes"} c:{x:"yes" y:1 x:2}}"#
+    );
+    assert_eq!(parse_as(Dialect::V2, "# nothing\n", &mut Written).unwrap(), "null");
+    assert!(parse_as(Dialect::V2, "a: .inf", &mut Written).is_err());
+}
+
+#[test]
+fn unwanted_keys_are_checked_but_left_out() {
+    let wanted = |text: &str| parse_keys(text, &["kind", "metadata"]);
+    let text = "kind: A\nspec: {a: [1, {kind: b}]}\nmetadata: {name: c, kind: d}\nkind: B\n";
+    assert_eq!(
+        json::to_string(&wanted(text).unwrap()),
+        r#"{"kind":"B","metadata":{"kind":"d","name":"c"}}"#
+    );
+    assert_eq!(wanted("[kind, spec]").unwrap(), parse("[kind, spec]").unwrap());
+    assert_eq!(wanted("").unwrap(), Value::Null);
+    for bad in [
+        "kind: a\nspec: .nan\n",
+        "kind: a\nspec: {~: b}\n",
+        "kind: a\nspec: [\n",
+        "spec: &a\n  b: *a\n",
+        "spec: {<<: 1}\n",
+    ] {
+        assert_eq!(wanted(bad).unwrap_err(), parse(bad).unwrap_err(), "{bad}");
+    }
 }
 
 #[test]
