@@ -13,7 +13,7 @@ const TARGETS: &[(&str, u32)] = &[
     ("yaml", 2048),
     ("template", 2048),
     ("values", 2048),
-    ("chart", 8192),
+    ("chart", 12288),
     ("index", 4096),
     ("kustomization", 4096),
     ("patch", 4096),

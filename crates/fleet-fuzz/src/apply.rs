@@ -1,11 +1,13 @@
-//! Server-side apply: applying the same again changes nothing, and owners can be read back.
+//! Server-side apply: what is applied is there, applying it again changes nothing, and owners can be read back.
 
 use std::sync::OnceLock;
 
 use apiserver::apply::{Manager, apply, update};
 use apiserver::registry::{Registry, Resource};
 use apiserver::{defaulting, validation};
-use kubeschema::smd;
+use kubeschema::kinds;
+use kubeschema::schema::Type;
+use kubeschema::{smd, strict};
 use serde_json::Value;
 
 use crate::section;
@@ -14,6 +16,8 @@ use crate::section;
 pub fn check(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let [live, config] = section::parts(text);
+    // What a strict server looks at first.
+    let _ = strict::scan(&config);
     let (Ok(live), Ok(config)) = (goyaml::parse(&live), goyaml::parse(&config)) else {
         return;
     };
@@ -34,12 +38,21 @@ pub fn check(data: &[u8]) {
         let mut same = live.clone();
         update(resource, Some(live), &mut same, &manager("writer", 1));
         check_owners(&same);
+        assert_eq!(unowned(&same), unowned(live), "a write of the same changes something");
     }
     let _ = apply(resource, live.as_ref(), &config, &manager("one", 2), false);
     let Ok(applied) = apply(resource, live.as_ref(), &config, &manager("one", 2), true) else {
         return;
     };
     check_owners(&applied);
+    if !has_null(&config) {
+        let schema = kinds::schema_of(&resource.api_version(), &resource.kind).unwrap_or_else(|| Type::any());
+        let difference = smd::compare(schema, &config, &unowned(&applied));
+        assert!(
+            difference.removed.is_empty() && difference.modified.is_empty(),
+            "{config} is not all in {applied}"
+        );
+    }
     let Some(applied) = decoded(resource, applied) else {
         return;
     };
@@ -47,16 +60,44 @@ pub fn check(data: &[u8]) {
     if !validation::validate(resource, &applied, live.as_ref()).is_empty() {
         return;
     }
-    // Whoever applied last may own nothing. The next apply then notes, as the reference does, that somebody was there.
+    let once = applied_again(resource, &applied, &config, 3);
+    // Whoever applied last may own nothing. The next apply then notes, as the reference does, that somebody was there;
+    // but it changes nothing else, and the one after that nothing at all.
     if applied["metadata"].get("managedFields").is_none() {
+        assert_eq!(unowned(&once), applied, "applying again changes more than owners");
+        assert_eq!(
+            applied_again(resource, &once, &config, 4),
+            once,
+            "applying a third time changes something"
+        );
         return;
     }
-    let again = match apply(resource, Some(&applied), &config, &manager("one", 3), false) {
-        Ok(again) => again,
+    assert_eq!(once, applied, "applying again changes something");
+}
+
+fn applied_again(resource: &Resource, live: &Value, config: &Value, second: u8) -> Value {
+    match apply(resource, Some(live), config, &manager("one", second), false) {
+        Ok(again) => decoded(resource, again).unwrap_or_default(),
         Err(status) => panic!("what was applied cannot be applied again: {}", status.message),
-    };
-    let again = decoded(resource, again).unwrap_or_default();
-    assert_eq!(again, applied, "applying again changes something");
+    }
+}
+
+/// The object without its owners.
+fn unowned(object: &Value) -> Value {
+    let mut bare = object.clone();
+    if let Some(metadata) = bare.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+    bare
+}
+
+fn has_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.iter().any(has_null),
+        Value::Object(entries) => entries.values().any(has_null),
+        _ => false,
+    }
 }
 
 fn manager(name: &str, second: u8) -> Manager {

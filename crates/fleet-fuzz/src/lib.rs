@@ -6,6 +6,7 @@
 
 #![expect(clippy::panic, reason = "a broken law is reported by panicking")]
 
+mod call;
 mod section;
 
 pub mod apply;

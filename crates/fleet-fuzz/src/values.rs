@@ -1,17 +1,18 @@
-//! Merging and coalescing values: laws of a merge.
+//! Merging, setting and coalescing values: laws of a merge.
 
 use std::collections::BTreeMap;
 
 use helm::chart::Chart;
+use helm::set::{Mode, set};
 use helm::values::{Values, coalesce, merge};
 use serde_json::Value;
 
 use crate::section;
 
-/// Two values files, then the defaults of a chart and of the chart inside it.
+/// Two values files, then the defaults of a chart and of the chart inside it, then expressions as `--set` takes them.
 pub fn check(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    let [base, over, outer, inner] = section::parts(text);
+    let [base, over, outer, inner, expressions] = section::parts(text);
     let (base, over) = (table(&base), table(&over));
 
     assert_eq!(merge(base.clone(), Values::new()), base, "nothing over something");
@@ -23,6 +24,8 @@ pub fn check(data: &[u8]) {
         over.keys().chain(base.keys()).all(|key| merged.contains_key(key)),
         "a key is lost"
     );
+
+    let merged = with_expressions(merged, &expressions);
 
     let files = BTreeMap::from([
         (
@@ -53,6 +56,49 @@ pub fn check(data: &[u8]) {
     for key in merged.iter().filter(|(_, value)| !value.is_null()).map(|(key, _)| key) {
         assert!(first.contains_key(key), "{key} is lost");
     }
+}
+
+/// A line each; the first letter chooses the flag.
+fn with_expressions(mut values: Values, expressions: &str) -> Values {
+    for line in expressions.lines() {
+        let Some(letter) = line.chars().next() else { continue };
+        let expression = &line[letter.len_utf8()..];
+        // A long list is made as it is asked for, in Helm too.
+        if expression
+            .as_bytes()
+            .windows(4)
+            .any(|four| four.iter().all(u8::is_ascii_digit))
+        {
+            continue;
+        }
+        let read = |path: &str| {
+            if path == "none" {
+                Err(path.to_owned())
+            } else {
+                Ok(format!("<{path}>"))
+            }
+        };
+        let mode = match letter {
+            's' => Mode::Text,
+            'l' => Mode::Literal,
+            'j' => Mode::Json,
+            'f' => Mode::File(&read),
+            _ => Mode::Typed,
+        };
+        let (mut once, mut again) = (values.clone(), values.clone());
+        let done = set(&mut once, expression, &mode);
+        assert_eq!(done, set(&mut again, expression, &mode), "not the same twice");
+        let Ok(()) = done else { continue };
+        assert_eq!(once, again, "not the same twice");
+        if let (Mode::Literal, Some((key, value))) = (&mode, expression.split_once('='))
+            && !key.is_empty()
+            && !key.contains(['.', '[', '\\'])
+        {
+            assert_eq!(once[key], value, "what is literal is changed");
+        }
+        values = once;
+    }
+    values
 }
 
 fn table(text: &str) -> Values {

@@ -1,6 +1,8 @@
-//! YAML in both dialects: what was read and written again is the same, and says the same as JSON.
+//! YAML in both dialects: what was read and written again is the same, and says the same as JSON; and all readers of a
+//! text agree about it.
 
-use goyaml::{Dialect, Error, json};
+use goyaml::{Dialect, Error, json, tree};
+use kubeschema::strict;
 use serde_json::Value;
 
 /// Any bytes as YAML.
@@ -14,7 +16,7 @@ pub fn check(data: &[u8]) {
                     first.is_ok(),
                     "{dialect:?}: a stream was read but not its first document: {first:?}"
                 );
-                let lines = 1 + text.matches(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']).count();
+                let lines = lines(text);
                 assert!(documents.iter().all(|document| (1..=lines).contains(&document.line)));
             }
             Err(error) => placed(text, &error),
@@ -24,11 +26,52 @@ pub fn check(data: &[u8]) {
             Err(error) => placed(text, &error),
         }
     }
+    with_repeated_keys(text);
+    as_trees(text);
+}
+
+/// A server's reader differs from [`goyaml::parse`] in the digits of integers alone.
+fn with_repeated_keys(text: &str) {
+    match (goyaml::parse_with_repeated(text), goyaml::parse(text)) {
+        (Ok((value, repeated)), Ok(parsed)) => {
+            assert_eq!(
+                json::to_string_of_floats(&value),
+                json::to_string_of_floats(&parsed),
+                "two readers, two values"
+            );
+            let lines = lines(text);
+            assert!(
+                repeated.iter().all(|key| (1..=lines).contains(&key.line)),
+                "{repeated:?}"
+            );
+        }
+        (Err(first), Err(second)) => assert_eq!(first, second),
+        (first, second) => panic!("once {first:?}, once {second:?}"),
+    }
+}
+
+fn as_trees(text: &str) {
+    match tree::documents(text) {
+        Ok(trees) => {
+            let lines = lines(text);
+            assert!(trees.iter().all(|(_, line)| (1..=lines).contains(line)));
+            if let Ok(documents) = goyaml::parse_documents_with(Dialect::V3, text) {
+                let begun: Vec<usize> = documents.iter().map(|document| document.line).collect();
+                let trees: Vec<usize> = trees.iter().map(|(_, line)| *line).collect();
+                assert_eq!(trees, begun, "two readers, two streams");
+            }
+        }
+        Err(error) => placed(text, &error),
+    }
+}
+
+fn lines(text: &str) -> usize {
+    1 + text.matches(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']).count()
 }
 
 /// An error names a place in the text, or the first place after it.
 fn placed(text: &str, error: &Error) {
-    let lines = 1 + text.matches(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']).count();
+    let lines = lines(text);
     assert!((1..=lines).contains(&error.line), "{error} in a text of {lines} lines");
 }
 
@@ -36,6 +79,7 @@ fn round_trip(dialect: Dialect, value: &Value) {
     let text = json::to_string(value);
     let back: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error} in {text}"));
     assert_eq!(json::to_string(&back), text, "JSON does not read back");
+    assert!(strict::scan(&text).duplicates.is_empty(), "a field twice in {text}");
     // Go writes the key of a merge as it stands and reads it back as a merge, a negative zero without its sign, and (the
     // newer dialect) a block that begins with a tab, which it refuses to read.
     let lost = |value: &Value| {
