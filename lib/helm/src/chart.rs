@@ -4,12 +4,13 @@
 //! reads a directory.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use gotemplate::{Engine, Parsed};
 use goyaml::parse;
 use serde_json::{Map, Value, json};
 
+pub use crate::file::File;
+use crate::file::text;
 pub use crate::metadata::{Dependency, Maintainer, Metadata};
 use crate::overlay::{self, Numbers};
 use crate::schema::Schema;
@@ -63,17 +64,6 @@ pub enum Error {
 /// Files with their path, in the order of paths.
 type Files = Vec<(String, Vec<u8>)>;
 
-/// A file of a chart.
-#[derive(Clone, Debug)]
-pub struct File {
-    /// The path relative to the chart.
-    pub name: String,
-    /// The content, which copies of the chart share.
-    pub data: Arc<Vec<u8>>,
-    /// What the content is as a template, once it was one.
-    parsed: OnceLock<Arc<Parsed>>,
-}
-
 /// A chart with everything in it. Copies share all of it, and what is made of it at first use.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
@@ -92,36 +82,6 @@ pub struct Chart {
     /// The charts in `charts/`.
     pub dependencies: Vec<Chart>,
 }
-
-impl File {
-    fn new(name: String, data: Vec<u8>) -> Self {
-        Self {
-            name,
-            data: Arc::new(data),
-            parsed: OnceLock::new(),
-        }
-    }
-
-    /// The file as a template, parsed at first use. `path` is its name in errors.
-    ///
-    /// # Errors
-    /// It is no template.
-    pub(crate) fn parsed(&self, engine: &Engine<'_>, path: &str) -> Result<&Arc<Parsed>, gotemplate::Error> {
-        if let Some(parsed) = self.parsed.get() {
-            return Ok(parsed);
-        }
-        let parsed = engine.parse(path, &String::from_utf8_lossy(&self.data))?;
-        Ok(self.parsed.get_or_init(|| Arc::new(parsed)))
-    }
-}
-
-impl PartialEq for File {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name && self.data == other.data
-    }
-}
-
-impl Eq for File {}
 
 impl Chart {
     /// Makes a chart of its files; paths are relative to the chart.
@@ -162,8 +122,7 @@ impl Chart {
                 .iter()
                 .any(|ending| file.name.ends_with(ending));
             if file.name.starts_with("crds/") && manifest {
-                let text = String::from_utf8_lossy(&file.data).into_owned();
-                found.push((format!("{path}/{}", file.name), text));
+                found.push((format!("{path}/{}", file.name), file.text().into_owned()));
             }
         }
         for child in &self.dependencies {
@@ -201,7 +160,7 @@ impl Chart {
 /// The table that a file holds; empty where it holds nothing. `wanted` is Go's name of what it would become.
 fn parsed(file: &'static str, wanted: &str, data: &[u8]) -> Result<Map<String, Value>, Error> {
     let wrong = |message: String| Error::ParseFile { file, message };
-    let text = String::from_utf8_lossy(data);
+    let text = text(data);
     let value = parse(text.strip_prefix('\u{feff}').unwrap_or(&text))
         .map_err(|error| wrong(format!("error converting YAML to JSON: {}", error.as_go_tells())))?;
     match value {
@@ -316,4 +275,39 @@ fn child(folder: &str, files: Files, depth: usize) -> Result<Chart, Error> {
     let archive = files.iter().find(|(rest, _)| rest.is_empty());
     let unpacked = archive::unpack(archive.map_or(&[], |(_, bytes)| bytes))?;
     load(unpacked.into_iter().collect(), depth)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capabilities::Capabilities;
+    use crate::render::{ReleaseOptions, render};
+
+    #[test]
+    fn copies_of_a_chart_share_what_was_made_of_it() {
+        let files = [
+            ("Chart.yaml", "apiVersion: v2\nname: top\nversion: 1.0.0\n"),
+            ("values.yaml", "a: 1\n"),
+            ("values.schema.json", r#"{"required": ["a"]}"#),
+            ("templates/x.yaml", "a: {{ .Values.a }}\n"),
+        ];
+        let files = files.map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec()));
+        let chart = Chart::from_files(files.into()).unwrap();
+        let made = |chart: &Chart| {
+            let template = chart.templates[0].parsed.get().map(Arc::as_ptr);
+            (
+                template,
+                chart.schema.as_ref().is_some_and(|schema| schema.is_compiled()),
+            )
+        };
+        assert_eq!(made(&chart), (None, false));
+        let copy = chart.clone();
+        let options = ReleaseOptions::default();
+        let draw = || render(&chart, &Values::new(), &options, &Capabilities::default(), None).unwrap();
+        assert_eq!(draw().manifests[0].text, "a: 1\n");
+        let first = made(&copy);
+        assert!(first.0.is_some() && first.1);
+        assert_eq!(draw().manifests[0].text, "a: 1\n");
+        assert_eq!(made(&chart), first);
+    }
 }

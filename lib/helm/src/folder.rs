@@ -4,15 +4,21 @@
 //! into itself; what `.helmignore` names is left out; sizes are limited.
 
 use std::collections::BTreeMap;
-use std::fs::{self, FileType};
-use std::io::Read as _;
+use std::ffi::CStr;
+use std::fs;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+
+use gotemplate::sprig::path;
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, openat, statat};
+use rustix::io::Errno;
+use rustix::path::Arg;
 
 use crate::chart::{self, Chart};
 use crate::ignore::{self, Rules};
 
 /// Helm's limit for one file.
-const MAX_FILE: u64 = 5 << 20;
+const MAX_FILE: usize = 5 << 20;
 
 /// Files a chart may have.
 const MAX_FILES: usize = 20_000;
@@ -68,64 +74,93 @@ pub fn load(path: &Path) -> Result<Chart, Error> {
 /// # Errors
 /// Something cannot be read, is no plain file, or is too large.
 pub fn read(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, Error> {
-    let rules = match fs::read(root.join(".helmignore")) {
-        Ok(text) => String::from_utf8_lossy(&text).into_owned(),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(source) => {
-            return Err(Error::Read {
-                action: "read",
-                path: root.join(".helmignore"),
-                source,
-            });
-        }
-    };
     let mut reader = Reader {
-        rules: Rules::parse(&rules).map_err(Error::Ignore)?,
-        files: BTreeMap::new(),
-        open: Vec::new(),
+        root,
+        rules: Rules::default(),
+        files: Vec::new(),
+        buffer: vec![0; BUFFER],
     };
-    reader.directory(root, "")?;
-    Ok(reader.files)
+    let flags = READ.union(OFlags::DIRECTORY);
+    let directory = openat(CWD, root, flags, Mode::empty()).map_err(|error| reader.wrong("list", "", error))?;
+    let rules = match reader.contents(directory.as_fd(), IGNORE) {
+        Err(Errno::NOENT) => Ok(Some(Vec::new())),
+        other => other,
+    };
+    let rules = rules
+        .map_err(|error| reader.wrong("read", IGNORE, error))?
+        .ok_or_else(|| Error::FileSize(IGNORE.to_owned()))?;
+    reader.rules = Rules::parse(&String::from_utf8_lossy(&rules)).map_err(Error::Ignore)?;
+    reader.directory(directory, "", None)?;
+    Ok(reader.files.into_iter().collect())
 }
 
-struct Reader {
+const IGNORE: &str = ".helmignore";
+
+const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
+
+/// Bytes that a file is asked for at first; few files of charts are larger.
+const BUFFER: usize = 64 << 10;
+
+/// Everything is opened by its name in the directory it was listed in: that is cheaper than by its whole path, and
+/// nobody can exchange the directories on the way.
+struct Reader<'r> {
+    root: &'r Path,
     rules: Rules,
-    files: BTreeMap<String, Vec<u8>>,
-    /// The directories on the way here: a link back to one of them would never end.
-    open: Vec<PathBuf>,
+    files: Vec<(String, Vec<u8>)>,
+    /// Where a file is read into; never empty.
+    buffer: Vec<u8>,
 }
 
-impl Reader {
-    fn directory(&mut self, directory: &Path, inside: &str) -> Result<(), Error> {
-        let wrong = |source| Error::Read {
-            action: "list",
-            path: directory.to_owned(),
-            source,
+/// A directory that is being read, and those it lies in.
+struct Level<'l> {
+    directory: BorrowedFd<'l>,
+    above: Option<&'l Level<'l>>,
+}
+
+impl Reader<'_> {
+    /// What went wrong with what lies at a path in the chart.
+    fn wrong(&self, action: &'static str, inside: &str, error: Errno) -> Error {
+        let path = match inside {
+            "" => self.root.to_owned(),
+            _ => self.root.join(inside),
         };
-        self.open.push(directory.to_owned());
-        for entry in fs::read_dir(directory).map_err(wrong)? {
-            let entry = entry.map_err(wrong)?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let name = if inside.is_empty() {
-                name
-            } else {
-                format!("{inside}/{name}")
-            };
-            self.entry(&entry.path(), entry.file_type().map_err(wrong)?, name)?;
+        Error::Read {
+            action,
+            path,
+            source: error.into(),
         }
-        self.open.pop();
+    }
+
+    fn directory(&mut self, directory: OwnedFd, inside: &str, above: Option<&Level<'_>>) -> Result<(), Error> {
+        let mut listing = Dir::new(directory).map_err(|error| self.wrong("list", inside, error))?;
+        let entries: Result<Vec<_>, Errno> = listing.by_ref().collect();
+        let entries = entries.map_err(|error| self.wrong("list", inside, error))?;
+        let level = Level {
+            directory: listing.fd().map_err(|error| self.wrong("list", inside, error))?,
+            above,
+        };
+        for entry in entries {
+            let base = entry.file_name();
+            if base == c"." || base == c".." {
+                continue;
+            }
+            let name = base.to_string_lossy();
+            let name = match inside {
+                "" => name.into_owned(),
+                _ => format!("{inside}/{name}"),
+            };
+            self.entry(&level, base, entry.file_type(), name)?;
+        }
         Ok(())
     }
 
-    /// Takes what lies at `path`. A listing tells what it is, so that only links have to be asked about.
-    fn entry(&mut self, path: &Path, listed: FileType, name: String) -> Result<(), Error> {
-        let wrong = |source| Error::Read {
-            action: "read",
-            path: path.to_owned(),
-            source,
-        };
-        let kind = if listed.is_symlink() {
-            fs::metadata(path).map_err(wrong)?.file_type()
+    /// Takes what lies in a directory under `base`. A listing tells what it is, so that only links have to be asked
+    /// about.
+    fn entry(&mut self, level: &Level<'_>, base: &CStr, listed: FileType, name: String) -> Result<(), Error> {
+        let kind = if matches!(listed, FileType::Symlink | FileType::Unknown) {
+            let found = statat(level.directory, base, AtFlags::empty());
+            let found = found.map_err(|error| self.wrong("read", &name, error))?;
+            FileType::from_raw_mode(found.st_mode)
         } else {
             listed
         };
@@ -133,10 +168,18 @@ impl Reader {
             return Ok(());
         }
         if kind.is_dir() {
-            if listed.is_symlink() && self.leads_back(path).map_err(wrong)? {
-                return Ok(());
-            }
-            return self.directory(path, &name);
+            let flags = READ.union(OFlags::DIRECTORY);
+            let directory = openat(level.directory, base, flags, Mode::empty());
+            let directory = directory.map_err(|error| self.wrong("list", &name, error))?;
+            let back = !listed.is_dir()
+                && level
+                    .holds(&directory)
+                    .map_err(|error| self.wrong("read", &name, error))?;
+            return if back {
+                Ok(())
+            } else {
+                self.directory(directory, &name, Some(level))
+            };
         }
         if !kind.is_file() {
             return Err(Error::Irregular(name));
@@ -144,40 +187,107 @@ impl Reader {
         if self.files.len() >= MAX_FILES {
             return Err(Error::Count);
         }
-        let mut data = contents(path)
-            .map_err(wrong)?
-            .ok_or_else(|| Error::FileSize(base(&name).to_owned()))?;
-        if let Some(text) = data.strip_prefix(b"\xef\xbb\xbf") {
-            data = text.to_vec();
+        match self.contents(level.directory, base) {
+            Ok(Some(data)) => self.files.push((name, data)),
+            Ok(None) => return Err(Error::FileSize(path::base(&name).to_owned())),
+            Err(error) => return Err(self.wrong("read", &name, error)),
         }
-        self.files.insert(name, data);
         Ok(())
     }
 
-    /// Whether a link leads to a directory that is being read.
-    fn leads_back(&self, link: &Path) -> std::io::Result<bool> {
-        let real = fs::canonicalize(link)?;
-        for open in &self.open {
-            if fs::canonicalize(open)? == real {
+    /// The bytes of a file without a mark of their order; none if it is too large.
+    fn contents(&mut self, directory: BorrowedFd<'_>, base: impl Arg) -> Result<Option<Vec<u8>>, Errno> {
+        let file = openat(directory, base, READ, Mode::empty())?;
+        let mut filled = 0;
+        loop {
+            match rustix::io::read(&file, &mut self.buffer[filled..]) {
+                Ok(0) => break,
+                Ok(more) => filled += more,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error),
+            }
+            if filled > MAX_FILE {
+                return Ok(None);
+            }
+            if filled == self.buffer.len() {
+                self.buffer.resize(2 * filled, 0);
+            }
+        }
+        let data = &self.buffer[..filled];
+        Ok(Some(data.strip_prefix(b"\xef\xbb\xbf").unwrap_or(data).to_vec()))
+    }
+}
+
+impl Level<'_> {
+    /// Whether a directory is this one or one that it lies in.
+    fn holds(&self, directory: &OwnedFd) -> Result<bool, Errno> {
+        let wanted = fstat(directory)?;
+        let mut level = Some(self);
+        while let Some(one) = level {
+            let found = fstat(one.directory)?;
+            if (found.st_dev, found.st_ino) == (wanted.st_dev, wanted.st_ino) {
                 return Ok(true);
             }
+            level = one.above;
         }
         Ok(false)
     }
 }
 
-/// The bytes of a file; none if it is too large.
-fn contents(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
-    let file = fs::File::open(path)?;
-    let size = file.metadata()?.len();
-    let Some(size) = usize::try_from(size).ok().filter(|_| size <= MAX_FILE) else {
-        return Ok(None);
-    };
-    let mut data = Vec::with_capacity(size + 1);
-    file.take(MAX_FILE + 1).read_to_end(&mut data)?;
-    Ok((data.len() as u64 <= MAX_FILE).then_some(data))
-}
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
 
-fn base(name: &str) -> &str {
-    name.rsplit('/').next().unwrap_or(name)
+    use super::*;
+
+    fn names(root: &Path) -> Vec<String> {
+        read(root).unwrap().into_keys().collect()
+    }
+
+    #[test]
+    fn a_file_comes_whole_however_long_and_without_a_mark() {
+        let folder = tempfile::tempdir().unwrap();
+        for size in [0, 1, BUFFER - 1, BUFFER, BUFFER + 1, 3 * BUFFER, MAX_FILE] {
+            let text: Vec<u8> = (0..=250).cycle().take(size).collect();
+            fs::write(folder.path().join("a.txt"), &text).unwrap();
+            assert_eq!(read(folder.path()).unwrap()["a.txt"], text, "{size}");
+        }
+        fs::write(folder.path().join("a.txt"), "\u{feff}x").unwrap();
+        assert_eq!(read(folder.path()).unwrap()["a.txt"], b"x");
+        fs::write(folder.path().join("a.txt"), vec![b'x'; MAX_FILE + 1]).unwrap();
+        assert!(matches!(read(folder.path()), Err(Error::FileSize(name)) if name == "a.txt"));
+    }
+
+    #[test]
+    fn links_are_followed_but_never_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("root");
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        fs::create_dir_all(folder.path().join("beside/deep")).unwrap();
+        fs::write(folder.path().join("beside/deep/x"), "x").unwrap();
+        fs::write(root.join("a/b/y"), "y").unwrap();
+        symlink("../beside", root.join("linked")).unwrap();
+        symlink("../a", root.join("a/back")).unwrap();
+        symlink("../..", root.join("a/b/top")).unwrap();
+        symlink("a/b/y", root.join("z")).unwrap();
+        assert_eq!(names(&root), ["a/b/y", "linked/deep/x", "z"]);
+        symlink("nowhere", root.join("broken")).unwrap();
+        let error = read(&root).unwrap_err();
+        assert_eq!(error.to_string(), format!("read {}", root.join("broken").display()));
+    }
+
+    #[test]
+    fn what_is_no_file_is_refused_and_what_is_ignored_is_not_looked_at() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        fs::write(folder.path().join("a"), "a").unwrap();
+        assert!(matches!(read(folder.path()), Err(Error::Irregular(name)) if name == "socket"));
+        fs::write(folder.path().join(".helmignore"), "socket\n.helmignore\n").unwrap();
+        assert_eq!(names(folder.path()), ["a"]);
+        assert!(matches!(
+            read(&folder.path().join("none")),
+            Err(Error::Read { action: "list", .. })
+        ));
+    }
 }

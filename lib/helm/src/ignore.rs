@@ -3,7 +3,7 @@
 //! Upstream concept: Helm's ignore rules. They look like git's but are not: patterns are shell patterns, `**` is
 //! refused, and a negated pattern takes away everything that it does not match.
 
-use crate::pattern;
+use crate::pattern::Pattern;
 
 /// Why rules are refused.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,7 +22,8 @@ pub struct Rules(Vec<Rule>);
 
 #[derive(Clone, Debug)]
 struct Rule {
-    pattern: String,
+    /// None matches nothing.
+    pattern: Option<Pattern>,
     part: Part,
     negated: bool,
     directories_only: bool,
@@ -60,7 +61,7 @@ impl Rules {
                 Part::Base => base,
                 Part::Path => path,
             };
-            let matched = pattern::matches(&rule.pattern, subject).unwrap_or(false);
+            let matched = rule.pattern.as_ref().is_some_and(|pattern| pattern.matches(subject));
             if rule.negated {
                 if (rule.directories_only && !directory) || !matched {
                     return true;
@@ -83,7 +84,7 @@ fn rule(line: &str) -> Result<Option<Rule>, Error> {
     if line.contains("**") {
         return Err(Error::DoubleStar);
     }
-    if pattern::matches(line, "abc").is_none() {
+    if Pattern::parse(line).is_none() {
         return Err(Error::Pattern);
     }
     let (negated, line) = line.strip_prefix('!').map_or((false, line), |rest| (true, rest));
@@ -94,7 +95,7 @@ fn rule(line: &str) -> Result<Option<Rule>, Error> {
         None => (Part::Base, line),
     };
     Ok(Some(Rule {
-        pattern: line.to_owned(),
+        pattern: Pattern::parse(line),
         part,
         negated,
         directories_only,

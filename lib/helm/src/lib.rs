@@ -6,6 +6,7 @@
 
 mod archive;
 pub mod chart;
+mod file;
 mod go;
 mod metadata;
 

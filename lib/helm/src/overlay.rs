@@ -323,3 +323,55 @@ pub(crate) fn at<'v>(values: &Table<'v>, path: &str) -> Option<Node<'v>> {
         (Node::Lent(lent), Some(rest)) => lent.at(rest).map(Node::Lent),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(text: &str) -> Values {
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn only_tables_that_both_sides_fill_are_put_together() {
+        let high = values(r#"{"both": {"a": 1, "gone": null}, "own": {"x": 1}}"#);
+        let low = values(r#"{"both": {"a": 2, "b": 3, "gone": 4}, "else": {"y": null}}"#);
+        let mut table = given(&high);
+        lay(&mut table, &Node::Table(defaults(&low)), Null::Removes);
+        let lent: Vec<&str> = table
+            .iter()
+            .filter(|(_, node)| matches!(node, Node::Lent(_)))
+            .map(|(key, _)| *key)
+            .collect();
+        assert_eq!(lent, ["else", "own"]);
+        let expected = values(r#"{"both": {"a": 1, "b": 3}, "else": {"y": null}, "own": {"x": 1}}"#);
+        assert_eq!(to_json(&table, Numbers::Floats), expected);
+    }
+
+    #[test]
+    fn nulls_of_defaults_vanish_from_tables_but_not_from_lists() {
+        let source = values(r#"{"t": {"a": null, "b": {"c": null}, "d": [null, {"e": null}]}}"#);
+        let cleaned = Node::Table(defaults(&source)).cleaned();
+        let expected = r#"{"t":{"b":{},"d":[null,{"e":null}]}}"#;
+        assert_eq!(cleaned.to_json(Numbers::Floats).to_string(), expected);
+        let Node::Table(table) = &cleaned else { unreachable!() };
+        let seen = gotemplate::json::to_json(&to_map(table, Numbers::Floats).into()).unwrap();
+        assert_eq!(seen.to_string(), expected);
+        assert!(at(table, "t.a").is_none());
+        assert!(at(table, "t.b").is_some());
+    }
+
+    #[test]
+    fn only_the_integers_of_users_stay_integers() {
+        let source = values(r#"{"a": [1, {"b": 2}]}"#);
+        let shown = |table| match gotemplate::Value::Map(to_map(&table, Numbers::Typed)) {
+            gotemplate::Value::Map(map) => match map.get("a") {
+                Some(gotemplate::Value::List(list)) => list.get(0).unwrap().type_name(),
+                _ => String::new(),
+            },
+            _ => String::new(),
+        };
+        assert_eq!(shown(given(&source)), "int64");
+        assert_eq!(shown(defaults(&source)), "float64");
+    }
+}

@@ -3,104 +3,142 @@
 //! Upstream concept: Go's `path/filepath.Match`, which `.helmignore` and `--show-only` use: `*` and `?` stay within a
 //! path element, `[a-z]` and `[^a-z]` are classes, a backslash takes the next character as it is.
 
+use std::ops::RangeInclusive;
+use std::str::Chars;
+
 /// Whether the whole name matches. `None` where the pattern is broken.
 pub(crate) fn matches(pattern: &str, name: &str) -> Option<bool> {
-    let pattern: Vec<char> = pattern.chars().collect();
-    let name: Vec<char> = name.chars().collect();
-    well_formed(&pattern).then(|| run(&pattern, &name))
+    Some(Pattern::parse(pattern)?.matches(name))
 }
 
-/// Takes one element after the other; on a mismatch the last star takes one character more. Linear in memory,
-/// quadratic in time at worst.
-fn run(pattern: &[char], name: &[char]) -> bool {
-    let (mut at, mut pos) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    loop {
-        if pattern.get(at) == Some(&'*') {
-            star = Some((at, pos));
-            at += 1;
-            continue;
+/// A pattern that is held against many names.
+#[derive(Clone, Debug)]
+pub(crate) struct Pattern {
+    elements: Vec<Element>,
+    /// The plain characters at the end: most names are told by them.
+    tail: String,
+}
+
+#[derive(Clone, Debug)]
+enum Element {
+    /// `*`
+    Star,
+    /// `?`
+    Any,
+    /// `[…]`
+    Class {
+        negated: bool,
+        ranges: Vec<RangeInclusive<char>>,
+    },
+    Plain(char),
+}
+
+impl Pattern {
+    /// Reads a pattern. `None` where it is broken.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let mut rest = text.chars();
+        let mut elements = Vec::new();
+        while let Some(character) = rest.next() {
+            elements.push(match character {
+                '*' => Element::Star,
+                '?' => Element::Any,
+                '[' => class(&mut rest)?,
+                '\\' => Element::Plain(rest.next()?),
+                plain => Element::Plain(plain),
+            });
         }
-        let step = match (pattern.get(at), name.get(pos)) {
-            (None, None) => return true,
-            (Some(_), Some(found)) => one(pattern, at, *found),
+        let plain = |element: &Element| match element {
+            Element::Plain(character) => Some(*character),
             _ => None,
         };
-        match (step, star) {
-            (Some(width), _) => {
-                at += width;
-                pos += 1;
+        let mut tail: Vec<char> = elements.iter().rev().map_while(plain).collect();
+        tail.reverse();
+        Some(Self {
+            elements,
+            tail: tail.into_iter().collect(),
+        })
+    }
+
+    /// Whether the whole name matches. Takes one element after the other; on a mismatch the last star takes one
+    /// character more. Quadratic in time at worst.
+    pub(crate) fn matches(&self, name: &str) -> bool {
+        if !name.ends_with(&self.tail) {
+            return false;
+        }
+        let (mut at, mut rest) = (0, name);
+        let mut star: Option<(usize, &str)> = None;
+        loop {
+            if let Some(Element::Star) = self.elements.get(at) {
+                at += 1;
+                star = Some((at, rest));
+                continue;
+            }
+            let mut characters = rest.chars();
+            let fits = match (self.elements.get(at), characters.next()) {
+                (None, None) => return true,
+                (Some(element), Some(found)) => element.takes(found),
+                _ => false,
+            };
+            if fits {
+                at += 1;
+                rest = characters.as_str();
+                continue;
             }
             // What the star would have to swallow must be there and must not be a separator.
-            (None, Some((back, from))) if name.get(from).is_some_and(|next| *next != '/') => {
-                star = Some((back, from + 1));
-                at = back + 1;
-                pos = from + 1;
+            let Some((back, from)) = star else { return false };
+            let mut swallowed = from.chars();
+            if swallowed.next().is_none_or(|next| next == '/') {
+                return false;
             }
-            (None, _) => return false,
+            at = back;
+            rest = swallowed.as_str();
+            star = Some((back, rest));
         }
     }
 }
 
-/// The width of the pattern's element at `at` if it takes the character.
-fn one(pattern: &[char], at: usize, found: char) -> Option<usize> {
-    match pattern.get(at)? {
-        '?' => (found != '/').then_some(1),
-        '[' => {
-            let (end, inside) = class(pattern, at, found)?;
-            inside.then_some(end - at)
+impl Element {
+    fn takes(&self, found: char) -> bool {
+        match self {
+            Self::Star => false,
+            Self::Any => found != '/',
+            Self::Class { negated, ranges } => ranges.iter().any(|range| range.contains(&found)) != *negated,
+            Self::Plain(plain) => *plain == found,
         }
-        '\\' => (*pattern.get(at + 1)? == found).then_some(2),
-        plain => (*plain == found).then_some(1),
     }
 }
 
-/// Where a class ends, and whether it holds the character. `None` where it is broken.
-fn class(pattern: &[char], at: usize, found: char) -> Option<(usize, bool)> {
-    let mut at = at + 1;
-    let negated = pattern.get(at) == Some(&'^');
-    if negated {
-        at += 1;
+/// A class, from behind its bracket. `None` where it is broken.
+fn class(rest: &mut Chars<'_>) -> Option<Element> {
+    let mut negated = false;
+    if let Some(inside) = rest.as_str().strip_prefix('^') {
+        negated = true;
+        *rest = inside.chars();
     }
-    let mut inside = false;
-    let mut ranges = 0;
+    let mut ranges = Vec::new();
     loop {
-        if pattern.get(at) == Some(&']') && ranges > 0 {
-            return Some((at + 1, inside != negated));
+        if let Some(behind) = rest.as_str().strip_prefix(']')
+            && !ranges.is_empty()
+        {
+            *rest = behind.chars();
+            return Some(Element::Class { negated, ranges });
         }
-        let (low, next) = member(pattern, at)?;
-        at = next;
+        let low = member(rest)?;
         let mut high = low;
-        if pattern.get(at) == Some(&'-') {
-            (high, at) = member(pattern, at + 1)?;
+        if let Some(behind) = rest.as_str().strip_prefix('-') {
+            *rest = behind.chars();
+            high = member(rest)?;
         }
-        inside |= (low..=high).contains(&found);
-        ranges += 1;
+        ranges.push(low..=high);
     }
 }
 
-fn member(pattern: &[char], at: usize) -> Option<(char, usize)> {
-    match pattern.get(at)? {
+fn member(rest: &mut Chars<'_>) -> Option<char> {
+    match rest.next()? {
         '-' | ']' => None,
-        '\\' => Some((*pattern.get(at + 1)?, at + 2)),
-        plain => Some((*plain, at + 1)),
+        '\\' => rest.next(),
+        plain => Some(plain),
     }
-}
-
-fn well_formed(pattern: &[char]) -> bool {
-    let mut at = 0;
-    while let Some(character) = pattern.get(at) {
-        at = match character {
-            '[' => match class(pattern, at, '\0') {
-                Some((end, _)) => end,
-                None => return false,
-            },
-            '\\' if at + 1 >= pattern.len() => return false,
-            '\\' => at + 2,
-            _ => at + 1,
-        };
-    }
-    true
 }
 
 #[cfg(test)]

@@ -42,6 +42,11 @@ impl Schema {
         &self.text
     }
 
+    #[cfg(test)]
+    pub(crate) fn is_compiled(&self) -> bool {
+        self.validator.get().is_some()
+    }
+
     fn check(&self, values: &Value) -> Result<(), String> {
         let validator = self.validator.get_or_init(|| validator(&self.text)).as_ref()?;
         // The plain question is much cheaper than the one for reasons.

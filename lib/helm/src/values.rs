@@ -6,6 +6,7 @@
 use serde_json::{Map, Value};
 
 use crate::chart::Chart;
+use crate::file;
 use crate::overlay::{self, Node, Numbers, Table};
 
 /// Why values cannot be combined.
@@ -32,7 +33,7 @@ pub type Values = Map<String, Value>;
 /// # Errors
 /// The text is no YAML, or holds something else than tables.
 pub fn parse(data: &[u8]) -> Result<Values, Error> {
-    let text = String::from_utf8_lossy(data);
+    let text = file::text(data);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let mut values = Values::new();
     for document in documents(text) {
