@@ -24,7 +24,7 @@ pub use crate::decode::{
     Build, Document, Repeated, parse, parse_as, parse_documents, parse_documents_with, parse_keys, parse_with,
     parse_with_repeated,
 };
-pub use crate::emit::{to_yaml, to_yaml_with};
+pub use crate::emit::{Emit, Part, to_yaml, to_yaml_of, to_yaml_with};
 pub use crate::error::Error;
 
 /// Whose rules decide what a plain scalar means and how text is written.

@@ -39,10 +39,11 @@ pub fn format_json(value: f64) -> String {
 ///
 /// `None` for not-a-number and infinities.
 pub fn from_f64(value: f64) -> Option<Value> {
-    json_number(value).map(Value::Number)
+    of_f64(value).map(Value::Number)
 }
 
-pub(crate) fn json_number(value: f64) -> Option<Number> {
+/// [`from_f64`] as a number, not yet a value.
+pub fn of_f64(value: f64) -> Option<Number> {
     if value.abs() <= EXACT as f64 {
         let whole = value as i64;
         if whole as f64 == value && !(whole == 0 && value.is_sign_negative()) {

@@ -6,47 +6,46 @@
 
 use crate::Dialect;
 
-/// Sorts entries by their keys as go-yaml does.
-pub(crate) fn sort<T>(entries: &mut Vec<(&str, T)>, dialect: Dialect) {
-    if entries.len() <= INSERTION_LIMIT {
-        insertion(entries, dialect);
+/// Sorts the entries from `start` on by their keys as go-yaml does.
+pub(crate) fn sort_tail<K: AsRef<str>, V>(entries: &mut Vec<(K, V)>, start: usize, dialect: Dialect) {
+    if entries.len() - start <= INSERTION_LIMIT {
+        insertion(&mut entries[start..], dialect);
     } else {
-        let tail = entries.split_off(entries.len() / 2);
-        let mut tail = tail;
-        sort(entries, dialect);
-        sort(&mut tail, dialect);
-        merge(entries, tail, dialect);
+        let middle = start + (entries.len() - start) / 2;
+        let mut right = entries.split_off(middle);
+        sort_tail(&mut right, 0, dialect);
+        sort_tail(entries, start, dialect);
+        let left = entries.split_off(start);
+        merge(entries, left, right, dialect);
     }
 }
 
 /// Go sorts up to this many elements by insertion.
 const INSERTION_LIMIT: usize = 12;
 
-fn insertion<T>(entries: &mut [(&str, T)], dialect: Dialect) {
+fn insertion<K: AsRef<str>, V>(entries: &mut [(K, V)], dialect: Dialect) {
     for end in 1..entries.len() {
         let mut at = end;
-        while at > 0 && less(entries[at].0, entries[at - 1].0, dialect) {
+        while at > 0 && less(entries[at].0.as_ref(), entries[at - 1].0.as_ref(), dialect) {
             entries.swap(at, at - 1);
             at -= 1;
         }
     }
 }
 
-fn merge<'a, T>(entries: &mut Vec<(&'a str, T)>, tail: Vec<(&'a str, T)>, dialect: Dialect) {
-    let mut merged = Vec::with_capacity(entries.len() + tail.len());
-    let mut left = std::mem::take(entries).into_iter().peekable();
-    let mut right = tail.into_iter().peekable();
+fn merge<K: AsRef<str>, V>(entries: &mut Vec<(K, V)>, left: Vec<(K, V)>, right: Vec<(K, V)>, dialect: Dialect) {
+    let mut left = left.into_iter().peekable();
+    let mut right = right.into_iter().peekable();
     while let (Some(a), Some(b)) = (left.peek(), right.peek()) {
-        let next = if less(b.0, a.0, dialect) {
+        let next = if less(b.0.as_ref(), a.0.as_ref(), dialect) {
             right.next()
         } else {
             left.next()
         };
-        merged.extend(next);
+        entries.extend(next);
     }
-    merged.extend(left);
-    merged.extend(right);
-    *entries = merged;
+    entries.extend(left);
+    entries.extend(right);
 }
 
 /// Whether `a` comes before `b`.

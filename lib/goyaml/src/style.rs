@@ -12,11 +12,96 @@ pub(crate) enum Style {
     Literal,
 }
 
+/// What kinds of bytes a text has.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Look(u8);
+
+/// Not ASCII, or the last ASCII character, which is a control character.
+const WIDE: u8 = 1;
+/// A space, and a colon: harmless before what is seen.
+const BLANK: u8 = 2;
+const COLON: u8 = 4;
+const LINE_FEED: u8 = 8;
+const RETURN: u8 = 16;
+/// A tab or another control character.
+const CONTROL: u8 = 32;
+/// Escaped in double quotes.
+const ESCAPED: u8 = 64;
+/// Anything else that may need quotes.
+const SIGN: u8 = 128;
+
+/// The kind of each byte; 0 for letters, digits and signs that mean nothing.
+const KINDS: [u8; 256] = {
+    let mut kinds = [SIGN; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        kinds[byte] = match byte as u8 {
+            b'\n' => LINE_FEED,
+            b'\r' => RETURN,
+            0..b' ' => CONTROL,
+            b' ' => BLANK,
+            b':' => COLON,
+            b'"' | b'\\' => ESCAPED,
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'/' | b'+' | b'=' | b',' | b'(' | b')' => 0,
+            0x7f.. => WIDE,
+            _ => SIGN,
+        };
+        byte += 1;
+    }
+    kinds
+};
+
+impl Look {
+    pub(crate) fn of(text: &str) -> Self {
+        Self(text.bytes().fold(0, |seen, byte| seen | KINDS[usize::from(byte)]))
+    }
+
+    fn has(self, kinds: u8) -> bool {
+        self.0 & kinds != 0
+    }
+
+    /// Nothing from 0x7f on.
+    pub(crate) fn is_ascii(self) -> bool {
+        !self.has(WIDE)
+    }
+
+    pub(crate) fn has_blank(self) -> bool {
+        self.has(BLANK)
+    }
+
+    pub(crate) fn has_return(self) -> bool {
+        self.has(RETURN)
+    }
+
+    pub(crate) fn has_break(self, text: &str) -> bool {
+        self.has(LINE_FEED | RETURN) || self.has(WIDE) && text.chars().any(is_break)
+    }
+
+    /// One byte per character, none of them a line break.
+    pub(crate) fn is_one_line(self) -> bool {
+        !self.has(WIDE | LINE_FEED | RETURN)
+    }
+
+    /// Stands between double quotes as it is.
+    pub(crate) fn needs_no_escape(self) -> bool {
+        !self.has(WIDE | LINE_FEED | RETURN | CONTROL | ESCAPED)
+    }
+}
+
 /// The style of a text. `key` says that it stands where it must fit on one line before a colon.
-pub(crate) fn of_text(text: &str, dialect: Dialect, key: bool) -> Style {
-    if is_ordinary(text) {
+pub(crate) fn of_text(text: &str, look: Look, dialect: Dialect, key: bool) -> Style {
+    if is_ordinary(text, look) {
         let misread = resolve::resolve(text, dialect) != Scalar::Text || dialect == Dialect::V3 && is_old_bool(text);
         return if misread { Style::Double } else { Style::Plain };
+    }
+    if look.has(LINE_FEED) && look.is_ascii() {
+        let special = look.has(RETURN) || has_control(text, look, dialect);
+        let blank_at_end = text.ends_with(' ') || text.contains(" \n");
+        return if special || blank_at_end || key {
+            Style::Double
+        } else {
+            Style::Literal
+        };
     }
     let misread = resolve::resolve(text, dialect) != Scalar::Text
         || resolve::is_base_60(text)
@@ -38,21 +123,25 @@ pub(crate) fn of_text(text: &str, dialect: Dialect, key: bool) -> Style {
     }
 }
 
+/// Whether there is a control character that is no line break; tabs are none to the newer dialect.
+fn has_control(text: &str, look: Look, dialect: Dialect) -> bool {
+    look.has(CONTROL)
+        && (dialect == Dialect::V2
+            || text
+                .bytes()
+                .any(|byte| byte != b'\t' && KINDS[usize::from(byte)] == CONTROL))
+}
+
 /// Whether a text begins with a letter and has nothing in it that could need quotes: what most texts are like.
-fn is_ordinary(text: &str) -> bool {
+fn is_ordinary(text: &str, look: Look) -> bool {
     let bytes = text.as_bytes();
-    let harmless = |at: usize| {
-        let next = || bytes.get(at + 1).is_some_and(u8::is_ascii_graphic);
-        match bytes[at] {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'/' | b'+' | b'=' | b',' | b'(' | b')' => {
-                true
-            }
-            b':' => next(),
-            b' ' => next() && bytes[at + 1] != b'#',
-            _ => false,
-        }
-    };
-    bytes.first().is_some_and(u8::is_ascii_alphabetic) && (1..bytes.len()).all(harmless)
+    if look.has(!(BLANK | COLON)) || !bytes.first().is_some_and(u8::is_ascii_alphabetic) {
+        return false;
+    }
+    // Something visible must follow; a `#` would be a sign.
+    let harmless = |pair: &[u8]| KINDS[usize::from(pair[0])] == 0 || pair[1] != b' ';
+    !look.has(BLANK | COLON)
+        || bytes.windows(2).all(harmless) && bytes.last().is_some_and(|last| KINDS[usize::from(*last)] == 0)
 }
 
 /// Words that older readers take for booleans: go-yaml v3 reads them as text but quotes them.

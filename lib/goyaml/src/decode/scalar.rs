@@ -23,7 +23,7 @@ impl Walk<'_> {
             Scalar::Text if self.is_binary(at) => return Ok(build.text(&self.binary(at)?)),
             Scalar::Text => return Ok(build.text(self.tape.text(at))),
             Scalar::Int(value) => self.whole(value),
-            Scalar::Float(value) => number::json_number(value).ok_or_else(|| {
+            Scalar::Float(value) => number::of_f64(value).ok_or_else(|| {
                 let name = if value.is_nan() {
                     "NaN"
                 } else if value > 0.0 {
@@ -47,7 +47,7 @@ impl Walk<'_> {
             return u64::try_from(value).map_or_else(|_| Number::from(0), Number::from);
         }
         // JSON numbers are floats for Go; the detour is what rounds large integers.
-        number::json_number(value as f64).unwrap_or_else(|| Number::from(0))
+        number::of_f64(value as f64).unwrap_or_else(|| Number::from(0))
     }
 
     /// What a scalar is: by its tag, or by its text if it has neither tag nor quotes.

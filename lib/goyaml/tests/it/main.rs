@@ -5,11 +5,12 @@
 #![expect(clippy::panic, reason = "a test fails by panicking")]
 
 use std::borrow::Cow;
+use std::rc::Rc;
 use std::vec::Drain;
 
 use goyaml::{
-    Build, Dialect, Error, json, number, parse, parse_as, parse_documents, parse_keys, parse_with, parse_with_repeated,
-    to_yaml, to_yaml_with,
+    Build, Dialect, Emit, Error, Part, json, number, parse, parse_as, parse_documents, parse_keys, parse_with,
+    parse_with_repeated, to_yaml, to_yaml_of, to_yaml_with,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -201,6 +202,69 @@ fn a_reader_may_make_values_of_its_own() {
     );
     assert_eq!(parse_as(Dialect::V2, "# nothing\n", &mut Written).unwrap(), "null");
     assert!(parse_as(Dialect::V2, "a: .inf", &mut Written).is_err());
+}
+
+#[test]
+fn values_of_other_types_are_written_the_same() {
+    /// Shared, and not always JSON.
+    #[derive(Clone)]
+    enum Shared {
+        Text(Rc<str>),
+        Float(f64),
+        List(Rc<[Shared]>),
+        Map(Rc<[(Rc<str>, Shared)]>),
+    }
+
+    #[derive(Debug, PartialEq)]
+    enum Failure {
+        Yaml(String),
+        NoNumber,
+    }
+
+    impl From<Error> for Failure {
+        fn from(error: Error) -> Self {
+            Self::Yaml(error.message)
+        }
+    }
+
+    impl Emit for Shared {
+        type Text = Rc<str>;
+        type Items = Vec<Self>;
+        type Key = Rc<str>;
+        type Entries = Vec<(Rc<str>, Self)>;
+        type Failure = Failure;
+
+        fn part(self) -> Result<Part<Self>, Failure> {
+            Ok(match self {
+                Self::Text(text) => Part::Text(text),
+                Self::Float(value) => Part::Number(number::of_f64(value).ok_or(Failure::NoNumber)?),
+                Self::List(items) => Part::List(items.to_vec()),
+                Self::Map(entries) => Part::Map(entries.to_vec()),
+            })
+        }
+    }
+
+    let text = |text: &str| Shared::Text(text.into());
+    let inner = Shared::Map([("a10".into(), Shared::Float(1e6)), ("a2".into(), text("yes"))].into());
+    let list = Shared::List([inner.clone(), Shared::Float(0.5), Shared::List([].into())].into());
+    let value = Shared::Map(
+        [
+            ("b".into(), list),
+            ("a".into(), inner),
+            ("c".into(), Shared::Map([].into())),
+        ]
+        .into(),
+    );
+    let json = serde_json::json!({
+        "a": {"a10": 1_000_000, "a2": "yes"}, "b": [{"a10": 1_000_000, "a2": "yes"}, 0.5, []], "c": {},
+    });
+    for dialect in [Dialect::V2, Dialect::V3] {
+        let written = to_yaml_of(dialect, value.clone()).unwrap();
+        assert_eq!(written, to_yaml_with(dialect, &json).unwrap());
+    }
+    let bad = |value| to_yaml_of(Dialect::V2, Shared::List([value].into())).unwrap_err();
+    assert_eq!(bad(Shared::Float(f64::NAN)), Failure::NoNumber);
+    assert!(matches!(bad(text("\u{80}")), Failure::Yaml(message) if message.contains("U+0080")));
 }
 
 #[test]
