@@ -129,7 +129,8 @@ impl<'a> Engine<'a> {
             })
         };
         // A mistake of ours must not take the caller down with it.
-        let body = || stacker::maybe_grow(2 * LEVEL_STACK, MORE_STACK, body);
+        // At once what the first levels need, rather than for each of them.
+        let body = || stacker::maybe_grow(LEVEL_STACK / 2 * 3, MORE_STACK, body);
         std::panic::catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
             Err(Error::Template {
                 message: "the execution stopped".into(),

@@ -141,9 +141,10 @@ impl<'a> Machine<'a> {
     ) -> Step<Slot> {
         let mut receiver = receiver;
         let mut path = path.get(1..).unwrap_or_default();
-        while let Some((name, rest)) = path.split_once('.') {
-            receiver = self.field(code, dot, &receiver, at, name, (Places::default(), None))?;
-            path = rest;
+        // Names are short: a plain loop finds their end sooner than a search that is made for long texts.
+        while let Some(end) = path.bytes().position(|byte| byte == b'.') {
+            receiver = self.field(code, dot, &receiver, at, &path[..end], (Places::default(), None))?;
+            path = &path[end + 1..];
         }
         self.field(code, dot, &receiver, at, path, (args, last))
     }
@@ -285,6 +286,7 @@ impl<'a> Machine<'a> {
             return Err(self.call_failed(name, Failure::new(message)));
         }
         let result = self.run(&function.body, &values);
+        self.give_back(values);
         self.stand(at);
         self.finish(name, result, before)
     }
@@ -298,6 +300,10 @@ impl<'a> Machine<'a> {
 
     /// The method of a named map type.
     fn method(&self, type_name: &str, name: &str) -> Option<Function<'a>> {
+        // Go calls nothing that is not exported.
+        if name.starts_with(|first: char| first.is_ascii_lowercase()) {
+            return None;
+        }
         let (_, methods) = self.methods.iter().find(|(known, _)| *known == type_name)?;
         methods.at(methods.find(name)?).cloned()
     }
@@ -362,6 +368,7 @@ impl<'a> Machine<'a> {
         last: Option<Value>,
     ) -> Step<Vec<Value>> {
         self.count(callee, args.len(), last.is_some())?;
+        let mut values = self.buffer();
         let param = |index: usize| {
             callee
                 .signature
@@ -371,7 +378,6 @@ impl<'a> Machine<'a> {
                 .or(callee.signature.rest)
                 .unwrap_or(Param::Any)
         };
-        let mut values = Vec::with_capacity(args.len() + 1);
         for (index, arg) in args.places().enumerate() {
             values.push(self.argument(code, dot, param(index), arg)?);
         }

@@ -22,11 +22,8 @@ pub fn from_json(json: &Json) -> Value {
         Json::String(text) => Value::str(text),
         Json::Array(items) => Value::from(items.iter().map(from_json).collect::<Vec<_>>()),
         Json::Object(entries) => {
-            let map = Map::new();
-            for (key, value) in entries {
-                map.insert(key, from_json(value));
-            }
-            map.into()
+            let entries = entries.iter().map(|(key, value)| (key.into(), from_json(value)));
+            entries.collect::<Map>().into()
         }
     }
 }
@@ -93,7 +90,7 @@ impl Converter {
                     crate::number::general(*number, None)
                 ))
             })?,
-            Value::Str(text) => Json::String(crate::bytes::lossy(text.to_string())),
+            Value::Str(text) => Json::String(crate::bytes::lossy(text).into_owned()),
             Value::List(list) if list.element() == Element::Byte => {
                 let bytes: Vec<u8> = list
                     .to_vec()

@@ -78,10 +78,10 @@ pub struct Machine<'a> {
     /// Where the variables of the running template begin.
     scope: usize,
     out: String,
-    /// Buffers to print into.
+    /// Buffers to print into, and for arguments.
     spare: Vec<String>,
+    buffers: Vec<Vec<Value>>,
     depth: usize,
-    nested: HashMap<Text, usize>,
 }
 
 /// Stack that a level of nesting may need, functions with recursion of their own included, and what is added where
@@ -113,8 +113,8 @@ impl<'a> Machine<'a> {
             scope: 0,
             out: String::new(),
             spare: Vec::new(),
+            buffers: Vec::new(),
             depth: 0,
-            nested: HashMap::new(),
         }
     }
 
@@ -170,7 +170,7 @@ impl<'a> Machine<'a> {
     /// The execution stopped; what it had printed is gone.
     pub fn execute(&mut self, name: &str, dot: Value) -> Result<String, Error> {
         let tree = self.known(name)?;
-        self.print_apart(tree, dot)
+        self.print_apart(tree, dot, |printed| printed.to_owned())
     }
 
     fn known(&self, name: &str) -> Result<Rc<Tree>, Error> {
@@ -184,20 +184,23 @@ impl<'a> Machine<'a> {
     }
 
     /// What a template prints, apart from what was printed so far.
-    fn print_apart(&mut self, tree: Rc<Tree>, dot: Value) -> Result<String, Error> {
+    fn print_apart<T>(&mut self, tree: Rc<Tree>, dot: Value, take: impl FnOnce(&str) -> T) -> Result<T, Error> {
         let fresh = self.spare.pop().unwrap_or_default();
         let out = std::mem::replace(&mut self.out, fresh);
         let at = std::mem::replace(&mut self.at, At::Nothing);
         // Nothing given is nothing at all, not an interface that holds nil.
         let dot = if dot.is_nil() { Value::Missing } else { dot };
         let result = self.run_tree(tree, dot);
-        let printed = std::mem::replace(&mut self.out, out);
+        let mut printed = std::mem::replace(&mut self.out, out);
         self.at = at;
-        match result {
+        let taken = match result {
             Err(Stop::Error(error)) => Err(*error),
-            Err(Stop::Break | Stop::Continue) | Ok(()) if self.depth > 0 => Ok(printed),
-            Err(Stop::Break | Stop::Continue) | Ok(()) => Ok(bytes::lossy(printed)),
-        }
+            Err(Stop::Break | Stop::Continue) | Ok(()) if self.depth > 0 => Ok(take(&printed)),
+            Err(Stop::Break | Stop::Continue) | Ok(()) => Ok(take(&bytes::lossy(&printed))),
+        };
+        printed.clear();
+        self.spare.push(printed);
+        taken
     }
 
     /// Executes a template with variables of its own.
@@ -218,25 +221,15 @@ impl<'a> Machine<'a> {
     /// # Errors
     /// The execution stopped, or the limit is reached.
     pub fn include(&mut self, name: &str, dot: Value, limit: usize) -> Result<Text, Failure> {
-        match self.nested.get_mut(name) {
-            Some(level) if *level > limit => {
-                let message = format!("rendering template has a nested reference name: {name}");
-                return Err(Failure::new(format!("{message}: unable to execute template")));
-            }
-            Some(level) => *level += 1,
-            None => {
-                self.nested.insert(name.into(), 1);
-            }
+        let tree = self.known(name)?;
+        if tree.nested.get() > limit {
+            let message = format!("rendering template has a nested reference name: {name}");
+            return Err(Failure::new(format!("{message}: unable to execute template")));
         }
-        let result = self.known(name).and_then(|tree| self.print_apart(tree, dot));
-        if let Some(level) = self.nested.get_mut(name) {
-            *level -= 1;
-        }
-        let mut printed = result?;
-        let text = Text::from(printed.as_str());
-        printed.clear();
-        self.spare.push(printed);
-        Ok(text)
+        tree.nested.update(|level| level + 1);
+        let result = self.print_apart(Rc::clone(&tree), dot, |printed| Text::from(printed));
+        tree.nested.update(|level| level - 1);
+        Ok(result?)
     }
 
     /// Parses and executes `text` as a template of its own, which sees every known template; what it defines is
@@ -308,6 +301,17 @@ impl<'a> Machine<'a> {
 
     pub(crate) fn stand(&mut self, at: At) {
         self.at = at;
+    }
+
+    /// An empty list for arguments.
+    pub(crate) fn buffer(&mut self) -> Vec<Value> {
+        self.buffers.pop().unwrap_or_default()
+    }
+
+    /// Takes a list back, to be used again.
+    pub(crate) fn give_back(&mut self, mut buffer: Vec<Value>) {
+        buffer.clear();
+        self.buffers.push(buffer);
     }
 
     /// Where the machine stands: `FILE:LINE:COLUMN` and the node's text.

@@ -1,6 +1,6 @@
 //! The named templates an execution knows; a set may stand inside another one and see through to it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,6 +20,8 @@ pub(crate) struct Tree {
     pub(crate) code: Arc<Parsed>,
     pub(crate) body: Nodes,
     blank: bool,
+    /// How often it is being executed by functions that run templates.
+    pub(crate) nested: Cell<usize>,
 }
 
 /// Named templates.
@@ -91,6 +93,7 @@ fn trees(name: &str, code: &Arc<Parsed>) -> Result<impl Iterator<Item = Tree>, E
         code: Arc::clone(code),
         body: code.body,
         blank: code.blank,
+        nested: Cell::default(),
     });
     let replaced = main.is_some();
     let defined = code
@@ -103,6 +106,7 @@ fn trees(name: &str, code: &Arc<Parsed>) -> Result<impl Iterator<Item = Tree>, E
             code: Arc::clone(code),
             body: definition.body,
             blank: definition.blank,
+            nested: Cell::default(),
         });
     Ok(defined.chain(main))
 }

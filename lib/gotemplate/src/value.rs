@@ -334,6 +334,16 @@ impl Map {
     }
 }
 
+/// A new `map[string]interface {}`; of entries with the same key the last one stays.
+impl FromIterator<(Text, Value)> for Map {
+    fn from_iter<I: IntoIterator<Item = (Text, Value)>>(entries: I) -> Self {
+        Self {
+            kind: MapType::Any,
+            entries: Rc::new(Entries(RefCell::new(entries.into_iter().collect()))),
+        }
+    }
+}
+
 impl Default for Map {
     fn default() -> Self {
         Self::new()

@@ -1,5 +1,7 @@
 //! Regular expressions. The `regex` crate reads RE2's syntax and runs in linear time.
 
+use std::sync::Arc;
+
 use regex::Regex;
 
 use super::{int, re2, string};
@@ -51,7 +53,7 @@ fn panicked(function: Native, machine: &mut Machine<'_>, args: &[Value]) -> Resu
     })
 }
 
-fn compile(args: &[Value]) -> Result<Regex, Failure> {
+fn compile(args: &[Value]) -> Result<Arc<Regex>, Failure> {
     re2::compile(string(args, 0)).map_err(Failure::new)
 }
 

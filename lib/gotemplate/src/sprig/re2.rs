@@ -2,7 +2,7 @@
 //! `\b` know ASCII only, a class has no operators, and a brace that begins no repetition is a brace.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use regex::{Regex, RegexBuilder};
 
@@ -17,11 +17,12 @@ const KEPT: usize = 64;
 const LONGEST_KEPT: usize = 256;
 
 /// The compiled pattern; errors are in Go's words where the mistake is a common one.
-pub(super) fn compile(pattern: &str) -> Result<Regex, String> {
-    static CACHE: OnceLock<Mutex<BTreeMap<String, Regex>>> = OnceLock::new();
+pub(super) fn compile(pattern: &str) -> Result<Arc<Regex>, String> {
+    static CACHE: OnceLock<Mutex<BTreeMap<String, Arc<Regex>>>> = OnceLock::new();
     let cache = CACHE.get_or_init(Mutex::default);
     if let Some(known) = cache.lock().unwrap_or_else(PoisonError::into_inner).get(pattern) {
-        return Ok(known.clone());
+        // Not a copy: that would begin with empty tables.
+        return Ok(Arc::clone(known));
     }
     let translated = Translator::new(pattern)
         .run()
@@ -31,12 +32,13 @@ pub(super) fn compile(pattern: &str) -> Result<Regex, String> {
         .dfa_size_limit(TABLES)
         .build()
         .map_err(|error| format!("error parsing regexp: {}", reason(pattern, &error)))?;
+    let regex = Arc::new(regex);
     if pattern.len() <= LONGEST_KEPT {
         let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
         if cache.len() >= KEPT {
             cache.clear();
         }
-        cache.insert(pattern.to_owned(), regex.clone());
+        cache.insert(pattern.to_owned(), Arc::clone(&regex));
     }
     Ok(regex)
 }

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::function::Native;
 use crate::machine::Machine;
 use crate::quote;
-use crate::value::{List, Map, MapType, Value};
+use crate::value::{List, Map, MapType, Text, Value};
 
 pub(super) const TABLE: &[(&str, &str, Native)] = &[
     ("toString", "a", |_, args| Ok(text_of(any(args, 0)).into())),
@@ -306,13 +306,24 @@ fn quoted(args: &[Value], quote: impl Fn(&Value) -> String) -> String {
     parts.join(" ")
 }
 
-fn indented(machine: &mut Machine<'_>, args: &[Value], before: &str) -> Result<String, Failure> {
+fn indented(machine: &mut Machine<'_>, args: &[Value], before: &str) -> Result<Text, Failure> {
     let text = string(args, 1);
     let width = usize::try_from(int(args, 0)).map_err(|_| Failure::new("strings: negative Repeat count"))?;
-    let lines = 1 + text.matches('\n').count();
-    machine.reserve(text.len().saturating_add(lines.saturating_mul(width)))?;
+    let lines = 1 + memchr::memchr_iter(b'\n', text.as_bytes()).count();
+    let length = text.len().saturating_add(lines.saturating_mul(width));
+    machine.reserve(length)?;
     let pad = " ".repeat(width);
-    Ok(format!("{before}{pad}{}", text.replace('\n', &format!("\n{pad}"))))
+    let mut out = Text::with_capacity(before.len() + length);
+    out.push_str(before);
+    for line in text.split_inclusive('\n') {
+        out.push_str(&pad);
+        out.push_str(line);
+    }
+    // What stands behind the last line feed is a line, too.
+    if text.is_empty() || text.ends_with('\n') {
+        out.push_str(&pad);
+    }
+    Ok(out)
 }
 
 fn replace(machine: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {

@@ -4,3 +4,4 @@ mod binary;
 mod certificates;
 mod limits;
 mod one_call;
+mod parsed;
