@@ -39,6 +39,17 @@ fn write<T: Serialize + ?Sized>(value: &T, formatter: GoFormatter) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
+/// Bytes that are escaped though JSON needs it not, or begin such a character: the two separators are 0xe2 0x80 0xa8
+/// and 0xe2 0x80 0xa9.
+const SPECIAL: [bool; 256] = {
+    let mut special = [false; 256];
+    special[b'<' as usize] = true;
+    special[b'>' as usize] = true;
+    special[b'&' as usize] = true;
+    special[0xe2] = true;
+    special
+};
+
 struct GoFormatter {
     floats_only: bool,
 }
@@ -67,15 +78,22 @@ impl Formatter for GoFormatter {
     }
 
     fn write_string_fragment<W: io::Write + ?Sized>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
-        let mut written = 0;
-        for (at, character) in fragment.char_indices() {
-            if matches!(character, '<' | '>' | '&' | '\u{2028}' | '\u{2029}') {
-                writer.write_all(&fragment.as_bytes()[written..at])?;
-                write!(writer, "\\u{:04x}", u32::from(character))?;
-                written = at + character.len_utf8();
-            }
+        let mut rest = fragment.as_bytes();
+        // Nearly no text has anything special in it.
+        while let Some(at) = rest.iter().position(|byte| SPECIAL[usize::from(*byte)]) {
+            let (escape, width): (&[u8], usize) = match &rest[at..] {
+                [b'<', ..] => (b"\\u003c", 1),
+                [b'>', ..] => (b"\\u003e", 1),
+                [b'&', ..] => (b"\\u0026", 1),
+                [_, 0x80, 0xa8, ..] => (b"\\u2028", 3),
+                [_, 0x80, 0xa9, ..] => (b"\\u2029", 3),
+                _ => (&rest[at..=at], 1),
+            };
+            writer.write_all(&rest[..at])?;
+            writer.write_all(escape)?;
+            rest = &rest[at + width..];
         }
-        writer.write_all(&fragment.as_bytes()[written..])
+        writer.write_all(rest)
     }
 
     fn write_char_escape<W: io::Write + ?Sized>(&mut self, writer: &mut W, escape: CharEscape) -> io::Result<()> {
