@@ -10,8 +10,9 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use gotemplate::sprig::path;
+use rustix::buffer::spare_capacity;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, openat, statat};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use rustix::path::Arg;
 
 use crate::chart::{self, Chart};
@@ -78,7 +79,7 @@ pub fn read(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, Error> {
         root,
         rules: Rules::default(),
         files: Vec::new(),
-        buffer: vec![0; BUFFER],
+        buffer: vec![0; BUFFER].into(),
     };
     let flags = READ.union(OFlags::DIRECTORY);
     let directory = openat(CWD, root, flags, Mode::empty()).map_err(|error| reader.wrong("list", "", error))?;
@@ -107,8 +108,8 @@ struct Reader<'r> {
     root: &'r Path,
     rules: Rules,
     files: Vec<(String, Vec<u8>)>,
-    /// Where a file is read into; never empty.
-    buffer: Vec<u8>,
+    /// Where a file is read into.
+    buffer: Box<[u8]>,
 }
 
 /// A directory that is being read, and those it lies in.
@@ -199,23 +200,31 @@ impl Reader<'_> {
     fn contents(&mut self, directory: BorrowedFd<'_>, base: impl Arg) -> Result<Option<Vec<u8>>, Errno> {
         let file = openat(directory, base, READ, Mode::empty())?;
         let mut filled = 0;
-        loop {
-            match rustix::io::read(&file, &mut self.buffer[filled..]) {
-                Ok(0) => break,
-                Ok(more) => filled += more,
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error),
-            }
-            if filled > MAX_FILE {
-                return Ok(None);
-            }
-            if filled == self.buffer.len() {
-                self.buffer.resize(2 * filled, 0);
+        while filled < BUFFER {
+            match retry_on_intr(|| rustix::io::read(&file, &mut self.buffer[filled..]))? {
+                0 => return Ok(Some(unmarked(&self.buffer[..filled]).to_vec())),
+                more => filled += more,
             }
         }
-        let data = &self.buffer[..filled];
-        Ok(Some(data.strip_prefix(b"\xef\xbb\xbf").unwrap_or(data).to_vec()))
+        // The rest of a long file goes where it stays.
+        let size = usize::try_from(fstat(&file)?.st_size).unwrap_or(usize::MAX);
+        if size > MAX_FILE {
+            return Ok(None);
+        }
+        let mut data = Vec::with_capacity(size.max(BUFFER) + 1);
+        data.extend_from_slice(unmarked(&self.buffer));
+        while retry_on_intr(|| rustix::io::read(&file, spare_capacity(&mut data)))? > 0 {
+            if data.len() > MAX_FILE {
+                return Ok(None);
+            }
+            data.reserve(1);
+        }
+        Ok(Some(data))
     }
+}
+
+fn unmarked(data: &[u8]) -> &[u8] {
+    data.strip_prefix(b"\xef\xbb\xbf").unwrap_or(data)
 }
 
 impl Level<'_> {
