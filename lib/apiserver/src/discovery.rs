@@ -34,6 +34,7 @@ pub(crate) fn paths(registry: &Registry) -> Value {
     let rest = [
         "/healthz",
         "/livez",
+        "/openapi/v2",
         "/openapi/v3",
         "/openapi/v3/",
         "/openid/v1/jwks",

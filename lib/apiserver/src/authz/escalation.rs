@@ -28,69 +28,58 @@ impl Rbac {
         if user.groups.iter().any(|group| group == MASTERS) {
             return Ok(());
         }
+        let write = Write {
+            user,
+            resource,
+            namespace,
+            new,
+            old,
+        };
         match resource {
-            "roles" | "clusterroles" => self.check_role(user, resource, namespace, new, old),
-            "rolebindings" | "clusterrolebindings" => self.check_binding(user, resource, namespace, new, old),
+            "roles" | "clusterroles" => {
+                let target = ("escalate", resource, name(new));
+                self.check(&write, ["rules", "aggregationRule"], target, || {
+                    let mut rules = Rule::list(new.get("rules"));
+                    if new.get("aggregationRule").is_some_and(|rule| !rule.is_null()) && !write.keeps("aggregationRule")
+                    {
+                        // Whoever aggregates may get anything that others label.
+                        rules.extend(everything());
+                    }
+                    Ok(rules)
+                })
+            }
+            "rolebindings" | "clusterrolebindings" => {
+                let role = |field: &str| new["roleRef"][field].as_str().unwrap_or_default();
+                let (role_resource, role_namespace) = if role("kind") == "Role" {
+                    ("roles", namespace)
+                } else {
+                    ("clusterroles", "")
+                };
+                let target = ("bind", role_resource, role("name"));
+                self.check(&write, ["roleRef", "subjects"], target, || {
+                    self.rules_of_role(role_namespace, role("name"))
+                        .map(|rules| rules.to_vec())
+                        .ok_or_else(|| Box::new(Status::not_found(GROUP, resource, role("name"))))
+                })
+            }
             _ => Ok(()),
         }
     }
 
-    fn check_role(
+    /// Passes writes that keep both fields and users who hold a verb on a role; others have to hold the `rules`.
+    fn check(
         &self,
-        user: &User,
-        resource: &str,
-        namespace: &str,
-        new: &Value,
-        old: Option<&Value>,
+        write: &Write<'_>,
+        fields: [&str; 2],
+        (verb, resource, role): (&str, &str, &str),
+        rules: impl FnOnce() -> Result<Vec<Rule>, Box<Status>>,
     ) -> Result<(), Box<Status>> {
-        let same = |field: &str| old.is_some_and(|old| old.get(field) == new.get(field));
-        if same("rules") && same("aggregationRule") {
+        let kept = fields.iter().all(|field| write.keeps(field));
+        if kept || self.holds(write.user, verb, resource, write.namespace, role) {
             return Ok(());
         }
-        let name = name(new);
-        if self.holds(user, "escalate", resource, namespace, name) {
-            return Ok(());
-        }
-        let mut rules = Rule::list(new.get("rules"));
-        if new.get("aggregationRule").is_some_and(|rule| !rule.is_null()) && !same("aggregationRule") {
-            // Whoever aggregates may get anything that others label.
-            rules.extend(everything());
-        }
-        self.confirm(user, namespace, &rules)
-            .map_err(|why| Box::new(Status::forbidden(GROUP, resource, name, &why)))
-    }
-
-    fn check_binding(
-        &self,
-        user: &User,
-        resource: &str,
-        namespace: &str,
-        new: &Value,
-        old: Option<&Value>,
-    ) -> Result<(), Box<Status>> {
-        let same = |field: &str| old.is_some_and(|old| old.get(field) == new.get(field));
-        if same("roleRef") && same("subjects") {
-            return Ok(());
-        }
-        let role = |field: &str| {
-            new.pointer(&format!("/roleRef/{field}"))
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-        };
-        let (kind, role_name) = (role("kind"), role("name"));
-        let (role_resource, role_namespace) = if kind == "Role" {
-            ("roles", namespace)
-        } else {
-            ("clusterroles", "")
-        };
-        if self.holds(user, "bind", role_resource, namespace, role_name) {
-            return Ok(());
-        }
-        let rules = self
-            .rules_of_role(role_namespace, role_name)
-            .ok_or_else(|| Box::new(Status::not_found(GROUP, resource, role_name)))?;
-        self.confirm(user, namespace, &rules)
-            .map_err(|why| Box::new(Status::forbidden(GROUP, resource, name(new), &why)))
+        self.confirm(write.user, write.namespace, &rules()?)
+            .map_err(|why| Box::new(Status::forbidden(GROUP, write.resource, name(write.new), &why)))
     }
 
     fn holds(&self, user: &User, verb: &str, resource: &str, namespace: &str, name: &str) -> bool {
@@ -137,6 +126,22 @@ impl Rbac {
             text.push_str(&format!("; resolution errors: [{}]", errors.join(", ")));
         }
         Err(text)
+    }
+}
+
+/// A role or binding that is to be written.
+struct Write<'a> {
+    user: &'a User,
+    resource: &'a str,
+    namespace: &'a str,
+    new: &'a Value,
+    old: Option<&'a Value>,
+}
+
+impl Write<'_> {
+    /// Whether a field stays what it was.
+    fn keeps(&self, field: &str) -> bool {
+        self.old.is_some_and(|old| old.get(field) == self.new.get(field))
     }
 }
 

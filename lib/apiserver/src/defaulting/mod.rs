@@ -128,6 +128,14 @@ pub fn admitted(resource: &Resource, object: &mut Value) {
 fn pod(object: &mut Value) {
     let class = quality(&object["spec"]);
     object["status"] = json!({"phase": "Pending", "qosClass": class});
+    if object["spec"]["schedulingGates"]
+        .as_array()
+        .is_some_and(|gates| !gates.is_empty())
+    {
+        let message = "Scheduling is blocked due to non-empty scheduling gates";
+        object["status"]["conditions"] = json!([{"type": "PodScheduled", "status": "False", "lastProbeTime": null,
+            "lastTransitionTime": object["metadata"]["creationTimestamp"], "reason": "SchedulingGated", "message": message}]);
+    }
     tolerate(&mut object["spec"]);
 }
 

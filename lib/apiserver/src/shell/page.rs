@@ -51,6 +51,7 @@ pub(super) fn answer(
         ["apis", group, version] if registry.serves(group, version) => {
             Ok(value(&discovery::resources(registry, group, version), shape.encoding))
         }
+        ["openapi", "v2"] => Ok(value(&openapi::v2::document(registry), shape.encoding)),
         ["openapi", "v3", rest @ ..] => Ok(openapi(registry, rest, shape.encoding)),
         [""] | [] => Ok(value(&discovery::paths(registry), shape.encoding)),
         ["version"] => Ok(value(&version(), shape.encoding)),

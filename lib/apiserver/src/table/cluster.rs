@@ -14,7 +14,7 @@ pub(super) fn printer(kind: &str) -> Option<Builtin> {
         "APIService" => ("Service|Available|Age", service),
         "CertificateSigningRequest" => ("Age|SignerName|Requestor|RequestedDuration|Condition", request),
         "FlowSchema" => (
-            "PriorityLevel|MatchingPrecedence:integer|DistinguisherMethod|Age|MissingPL",
+            "PriorityLevel|MatchingPrecedence|DistinguisherMethod|Age|MissingPL",
             |row| {
                 vec![
                     row.text("/spec/priorityLevelConfiguration/name").into(),
@@ -25,11 +25,61 @@ pub(super) fn printer(kind: &str) -> Option<Builtin> {
                 ]
             },
         ),
+        "PriorityLevelConfiguration" => (
+            "Type|NominalConcurrencyShares|Queues|HandSize|QueueLengthLimit|Age",
+            level,
+        ),
+        "DeviceClass" | "ResourceClaimTemplate" => ("Age", |row| vec![row.age()]),
+        "ResourceClaim" => ("State|Age", |row| vec![claim_state(row).into(), row.age()]),
+        "ResourceSlice" => ("Node|Driver|Pool|Age", |row| {
+            vec![
+                row.text("/spec/nodeName").into(),
+                row.text("/spec/driver").into(),
+                row.text("/spec/pool/name").into(),
+                row.age(),
+            ]
+        }),
         "CustomResourceDefinition" => ("Created At:date", |row| {
             vec![row.get("/metadata/creationTimestamp").clone()]
         }),
         _ => return None,
     })
+}
+
+/// How much a level gets; only levels that queue say more.
+fn level(row: &Row<'_>) -> Vec<Value> {
+    let number = |pointer: &str| match row.get(pointer) {
+        Value::Null => or_none(""),
+        number => number.clone(),
+    };
+    let queuing = |field: &str| number(&format!("/spec/limited/limitResponse/queuing/{field}"));
+    vec![
+        row.text("/spec/type").into(),
+        number("/spec/limited/nominalConcurrencyShares"),
+        queuing("queues"),
+        queuing("handSize"),
+        queuing("queueLengthLimit"),
+        row.age(),
+    ]
+}
+
+/// What happens to a claim, told in one word each.
+fn claim_state(row: &Row<'_>) -> String {
+    let mut states = Vec::new();
+    if !row.text("/metadata/deletionTimestamp").is_empty() {
+        states.push("deleted");
+    }
+    if !row.get("/status/allocation").is_object() {
+        if states.is_empty() {
+            states.push("pending");
+        }
+        return states.join(",");
+    }
+    states.push("allocated");
+    if !row.list("/status/reservedFor").is_empty() {
+        states.push("reserved");
+    }
+    states.join(",")
 }
 
 fn service(row: &Row<'_>) -> Vec<Value> {

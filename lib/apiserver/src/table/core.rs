@@ -177,7 +177,10 @@ fn event(row: &Row<'_>) -> Vec<Value> {
         "" => pick("/reportingComponent", "/reportingController"),
         component => component.to_owned(),
     };
-    let host = pick("/source/host", "/deprecatedSource/host");
+    let host = match pick("/source/host", "/deprecatedSource/host").as_str() {
+        "" => row.text("/reportingInstance").to_owned(),
+        host => host.to_owned(),
+    };
     let source = if host.is_empty() {
         component
     } else {

@@ -145,8 +145,8 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Columns from `NAME:TYPE:PRIORITY` separated by `|`; type `string` and priority 0 may be left out. The name comes first
-/// by itself.
+/// Columns from `NAME:TYPE:PRIORITY:FORMAT` separated by `|`; type `string`, priority 0 and the empty format may be left
+/// out. The name comes first by itself.
 fn heads(text: &str) -> Vec<Column> {
     let name = Column {
         name: "Name".into(),
@@ -165,10 +165,11 @@ fn heads(text: &str) -> Vec<Column> {
             .unwrap_or("string")
             .to_owned();
         let priority = words.next().and_then(|text| text.parse().ok()).unwrap_or_default();
+        let format = words.next().unwrap_or_default().to_owned();
         columns.push(Column {
             name,
             kind,
-            format: String::new(),
+            format,
             description: String::new(),
             priority,
         });

@@ -58,9 +58,11 @@ struct Counts {
 }
 
 fn counts(row: &Row<'_>) -> Counts {
+    let stays = |spec: &&Value| spec["restartPolicy"] == "Always";
+    let sidecars = row.list("/spec/initContainers").iter().filter(stays);
     let mut counts = Counts {
         ready: 0,
-        total: row.list("/spec/containers").len(),
+        total: row.list("/spec/containers").len() + sidecars.count(),
         restarts: 0,
         last: String::new(),
         reason: base_reason(row),
@@ -109,9 +111,6 @@ fn init_containers(row: &Row<'_>, counts: &mut Counts) -> bool {
         note_restart(status, counts);
         let spec = specs.iter().find(|spec| spec["name"] == status["name"]);
         let sidecar = spec.is_some_and(|spec| spec["restartPolicy"] == "Always");
-        if sidecar {
-            counts.total += 1;
-        }
         let state = &status["state"];
         if state["terminated"].is_object() && state["terminated"]["exitCode"].as_i64().unwrap_or_default() == 0 {
             continue;

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::text::{NONE, number};
 use super::{Builtin, Row};
+use crate::scaler;
 
 pub(super) fn printer(kind: &str) -> Option<Builtin> {
     Some(match kind {
@@ -109,6 +110,15 @@ fn policy_binding(row: &Row<'_>) -> Vec<Value> {
 }
 
 fn autoscaler(row: &Row<'_>) -> Vec<Value> {
+    if row.object["apiVersion"] == "autoscaling/v1" {
+        // Both faces show what is stored.
+        let mut stored = row.object.clone();
+        scaler::to_stored(&mut stored);
+        return autoscaler(&Row {
+            object: &stored,
+            now: row.now,
+        });
+    }
     let reference = format!(
         "{}/{}",
         row.text("/spec/scaleTargetRef/kind"),
@@ -129,11 +139,6 @@ fn autoscaler(row: &Row<'_>) -> Vec<Value> {
 }
 
 fn targets(row: &Row<'_>) -> String {
-    if let Some(target) = row.get("/spec/targetCPUUtilizationPercentage").as_i64() {
-        let current = row.get("/status/currentCPUUtilizationPercentage").as_i64();
-        let current = current.map_or_else(|| "<unknown>".to_owned(), |percent| format!("{percent}%"));
-        return format!("cpu: {current}/{target}%");
-    }
     let current = row.list("/status/currentMetrics");
     let mut list: Vec<String> = row
         .list("/spec/metrics")

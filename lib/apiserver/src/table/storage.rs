@@ -26,10 +26,7 @@ pub(super) fn printer(kind: &str) -> Option<Builtin> {
         "CSINode" => ("Drivers:integer|Age", |row| {
             vec![json!(row.list("/spec/drivers").len()), row.age()]
         }),
-        "CSIStorageCapacity" => ("StorageClassName|Capacity", |row| {
-            vec![row.text("/storageClassName").into(), row.text("/capacity").into()]
-        }),
-        "VolumeAttachment" => ("Attacher|PV|Node|Attached:boolean|Age", |row| {
+        "VolumeAttachment" => ("Attacher::0:name|PV|Node|Attached:boolean|Age", |row| {
             vec![
                 row.text("/spec/attacher").into(),
                 row.text("/spec/source/persistentVolumeName").into(),
@@ -120,7 +117,12 @@ fn claim(row: &Row<'_>) -> Vec<Value> {
         phase(row),
         row.text("/spec/volumeName").into(),
         if bound {
-            row.text("/status/capacity/storage").into()
+            let capacity = row.text("/status/capacity/storage");
+            if capacity.is_empty() {
+                "0".into()
+            } else {
+                capacity.into()
+            }
         } else {
             "".into()
         },

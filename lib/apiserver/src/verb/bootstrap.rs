@@ -1,4 +1,4 @@
-//! What every cluster has from the start: namespaces, roles and bindings.
+//! What every cluster has from the start: namespaces, priority classes, roles and bindings.
 
 use serde_json::{Value, json};
 
@@ -18,6 +18,11 @@ pub(crate) async fn ensure_defaults(cluster: &Cluster) -> Result<()> {
     let named = |name: &&str| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
     for namespace in NAMESPACES.iter().map(named) {
         ensure(cluster, "", "namespaces", namespace).await?;
+    }
+    for (name, value) in super::priority::BUILT_IN {
+        let class = json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name},
+            "value": value, "description": "Used for what a cluster cannot do without."});
+        ensure(cluster, "scheduling.k8s.io", "priorityclasses", class).await?;
     }
     let group = "rbac.authorization.k8s.io";
     for role in authz::default_roles() {

@@ -14,7 +14,7 @@ use crate::store::Scan;
 const PREEMPT: &str = "PreemptLowerPriority";
 
 /// Classes that every cluster has.
-const BUILT_IN: [(&str, i64); 2] = [
+pub(super) const BUILT_IN: [(&str, i64); 2] = [
     ("system-cluster-critical", 2_000_000_000),
     ("system-node-critical", 2_000_001_000),
 ];

@@ -17,6 +17,7 @@ mod metrics;
 mod persistence;
 mod pods;
 mod runtime;
+mod tables;
 mod watch;
 
 use apiserver::{Options, Server, User};

@@ -64,3 +64,42 @@ async fn a_pod_may_be_replaced_by_its_manifest() {
     next["spec"]["containers"][0]["name"] = json!("d");
     assert_eq!(code(send(&world, "PUT", "/p", &next).await), 422);
 }
+
+#[tokio::test]
+async fn the_class_of_a_pod_decides_its_priority() {
+    let world = world().await;
+    let class = json!({"metadata": {"name": world.namespace}, "value": 7, "preemptionPolicy": "Never"});
+    let request = Request::post("/apis/scheduling.k8s.io/v1/priorityclasses")
+        .header("content-type", "application/json")
+        .body(class.to_string().into_bytes());
+    let _: Value = world.client.request(request.unwrap()).await.unwrap();
+    let with = |spec: &[(&str, Value)]| {
+        let mut pod = manifest();
+        for (field, value) in spec {
+            pod["spec"][*field] = value.clone();
+        }
+        pod
+    };
+    let named = ("priorityClassName", json!(world.namespace));
+    let dry = "?dryRun=All";
+    let pod = send(&world, "POST", dry, &with(&[named.clone()])).await.unwrap();
+    assert_eq!(
+        (&pod["spec"]["priority"], &pod["spec"]["preemptionPolicy"]),
+        (&json!(7), &json!("Never"))
+    );
+    let plain = send(&world, "POST", dry, &manifest()).await.unwrap();
+    assert_eq!(plain["spec"]["priority"], 0);
+    for refused in [
+        with(&[named, ("priority", json!(8))]),
+        with(&[("priority", json!(1))]),
+        with(&[("preemptionPolicy", json!("Never"))]),
+        with(&[("priorityClassName", json!("none-such"))]),
+    ] {
+        assert_eq!(
+            code(send(&world, "POST", dry, &refused).await),
+            403,
+            "{}",
+            refused["spec"]
+        );
+    }
+}

@@ -1,7 +1,5 @@
 //! Who containers run as, and what they may do.
 
-use kubeschema::field::FieldError;
-
 use super::super::place::{Errors, Place};
 
 /// The identity all containers share.
@@ -79,51 +77,56 @@ pub(crate) fn container(context: &Place<'_>, errors: &mut Errors) {
     }
 }
 
+/// What tells one kind of profile from the other.
+struct Sort {
+    /// The field that holds it.
+    field: &'static str,
+    /// How its type is called in messages.
+    called: &'static str,
+    /// Whether a file without a type is refused twice.
+    typed: bool,
+}
+
 /// Which system calls are allowed.
-pub(crate) fn seccomp(profile: &Place<'_>, errors: &mut Errors) {
-    let file = profile.at("localhostProfile");
-    match profile.text("type") {
-        "" => {
-            errors.push(
-                profile
-                    .at("type")
-                    .required("type is required when seccompProfile is set"),
-            );
-            only_local(&file, "seccomp type", errors);
-        }
-        "Localhost" if file.value.is_null() => {
-            errors.push(file.required("must be set when seccomp type is Localhost"));
-        }
-        "Localhost" => super::volume::relative(&file, errors),
-        _ => only_local(&file, "seccomp type", errors),
+pub(crate) fn seccomp(place: &Place<'_>, errors: &mut Errors) {
+    let sort = Sort {
+        field: "seccompProfile",
+        called: "seccomp type",
+        typed: true,
+    };
+    if let Some(file) = profile(place, &sort, errors) {
+        super::volume::relative(&file, errors);
     }
 }
 
 /// Which profile of the kernel's access control applies.
-pub(crate) fn app_armor(profile: &Place<'_>, errors: &mut Errors) {
-    let file = profile.at("localhostProfile");
-    match profile.text("type") {
-        "" => {
-            errors.push(
-                profile
-                    .at("type")
-                    .required("type is required when appArmorProfile is set"),
-            );
-        }
-        "Localhost" if file.value.is_null() => {
-            errors.push(file.required("must be set when AppArmor type is Localhost"));
-        }
-        "Localhost" if file.own().trim().is_empty() => {
-            errors.push(file.required("must be set when AppArmor type is Localhost"));
-        }
-        "Localhost" => {}
-        _ => only_local(&file, "AppArmor type", errors),
+pub(crate) fn app_armor(place: &Place<'_>, errors: &mut Errors) {
+    let sort = Sort {
+        field: "appArmorProfile",
+        called: "AppArmor type",
+        typed: false,
+    };
+    if let Some(file) = profile(place, &sort, errors)
+        && file.own().trim().is_empty()
+    {
+        errors.push(file.required("must be set when AppArmor type is Localhost"));
     }
 }
 
-fn only_local(file: &Place<'_>, what: &str, errors: &mut Errors) {
-    if !file.value.is_null() {
-        let why = format!("can only be set when {what} is Localhost");
-        errors.push(FieldError::invalid(file.path.as_str(), file.value.clone(), why));
+/// Judges what profiles have in common; gives the file of one that lies on the node.
+fn profile<'a>(profile: &Place<'a>, sort: &Sort, errors: &mut Errors) -> Option<Place<'a>> {
+    let (kind, file) = (profile.at("type"), profile.at("localhostProfile"));
+    let local = kind.own() == "Localhost";
+    if kind.empty() {
+        errors.push(kind.required(format!("type is required when {} is set", sort.field)));
     }
+    if local && file.value.is_null() {
+        errors.push(file.required(format!("must be set when {} is Localhost", sort.called)));
+    } else if local {
+        return Some(file);
+    } else if !file.value.is_null() && (sort.typed || !kind.empty()) {
+        let why = format!("can only be set when {} is Localhost", sort.called);
+        errors.push(file.invalid(why));
+    }
+    None
 }

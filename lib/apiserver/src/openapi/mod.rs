@@ -2,6 +2,8 @@
 //!
 //! Schemas are those of the built-in types without their descriptions, and those of custom resources.
 
+pub(crate) mod v2;
+
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
