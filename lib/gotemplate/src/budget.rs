@@ -81,6 +81,16 @@ impl Budget {
     }
 }
 
+/// Bytes that a list of `len` items takes.
+pub(crate) fn of_list(len: usize) -> usize {
+    len.saturating_mul(32).saturating_add(64)
+}
+
+/// Bytes that a map of `len` entries takes; the first one takes a whole node.
+pub(crate) fn of_map(len: usize) -> usize {
+    len.saturating_mul(64).saturating_add(512)
+}
+
 thread_local! {
     /// Maps into which a container was put: only they can be part of a cycle.
     static SUSPECTS: RefCell<Option<Vec<Map>>> = const { RefCell::new(None) };

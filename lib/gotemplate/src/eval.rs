@@ -6,6 +6,7 @@
 use std::rc::Rc;
 
 use crate::ast::{At, ExprKind, Parsed, Place, Places};
+use crate::budget;
 use crate::error::Error;
 use crate::failure::Failure;
 use crate::function::{Body, Function, Param, Signature};
@@ -313,8 +314,8 @@ impl<'a> Machine<'a> {
         let value = result.map_err(|failure| self.call_failed(name, failure))?;
         let made = match &value {
             Value::Str(text) => text.len(),
-            Value::List(list) => list.len() * 32,
-            Value::Map(map) => map.len() * 32,
+            Value::List(list) => budget::of_list(list.len()),
+            Value::Map(map) => budget::of_map(map.len()),
             _ => 0,
         };
         self.budget

@@ -1,5 +1,5 @@
-//! Values to and from JSON, with bounds on depth and number of nodes: a value tied into itself, or one that shares a
-//! part many times, must not be followed for ever.
+//! Values to and from JSON, with bounds on depth, number of nodes and length of their texts: a value tied into itself,
+//! or one that shares a part many times, must not be followed for ever.
 
 use serde_json::Value as Json;
 
@@ -12,6 +12,9 @@ const MAX_DEPTH: usize = 1_000;
 
 /// Nodes at which conversion gives up.
 const MAX_NODES: usize = 1_000_000;
+
+/// Bytes of all texts together at which conversion gives up.
+const MAX_TEXT: usize = 64 << 20;
 
 /// A template value for JSON data; every number becomes a float64.
 pub fn from_json(json: &Json) -> Value {
@@ -63,11 +66,12 @@ pub fn parse(text: &str) -> Result<Json, String> {
 /// # Errors
 /// The value contains a number that JSON has no form for, or is too deep or too large.
 pub fn to_json(value: &Value) -> Result<Json, Failure> {
-    Converter { nodes: 0 }.value(value, 0)
+    Converter { nodes: 0, text: 0 }.value(value, 0)
 }
 
 struct Converter {
     nodes: usize,
+    text: usize,
 }
 
 impl Converter {
@@ -90,7 +94,10 @@ impl Converter {
                     crate::number::general(*number, None)
                 ))
             })?,
-            Value::Str(text) => Json::String(crate::bytes::lossy(text).into_owned()),
+            Value::Str(text) => {
+                self.text(text.len())?;
+                Json::String(crate::bytes::lossy(text).into_owned())
+            }
             Value::List(list) if list.element() == Element::Byte => {
                 let bytes: Vec<u8> = list
                     .to_vec()
@@ -107,6 +114,7 @@ impl Converter {
             Value::Map(map) => {
                 let mut object = serde_json::Map::new();
                 for (key, value) in map.to_vec() {
+                    self.text(key.len())?;
                     object.insert(key.to_string(), self.value(&value, depth + 1)?);
                 }
                 Json::Object(object)
@@ -126,6 +134,14 @@ impl Converter {
                 Json::Object(entries)
             }
         })
+    }
+
+    fn text(&mut self, bytes: usize) -> Result<(), Failure> {
+        self.text = self.text.saturating_add(bytes);
+        if self.text > MAX_TEXT {
+            return Err(Failure::Limit(format!("a value of more than {MAX_TEXT} bytes of text")));
+        }
+        Ok(())
     }
 
     fn list(&mut self, list: &List, depth: usize) -> Result<Json, Failure> {

@@ -1,6 +1,7 @@
 //! Defaults, emptiness, choice, and asking for types.
 
 use super::{any, rest, string};
+use crate::budget;
 use crate::failure::Failure;
 use crate::function::Native;
 use crate::machine::Machine;
@@ -113,7 +114,7 @@ pub(super) fn deep_copy(machine: &mut Machine<'_>, value: &Value, depth: usize) 
     }
     Ok(match value {
         Value::List(list) => {
-            machine.reserve(list.len() * 32)?;
+            machine.reserve(budget::of_list(list.len()))?;
             let items = list.to_vec();
             let items = items
                 .iter()
@@ -122,7 +123,7 @@ pub(super) fn deep_copy(machine: &mut Machine<'_>, value: &Value, depth: usize) 
             List::typed(list.element(), items).into()
         }
         Value::Map(map) => {
-            machine.reserve(map.len() * 64)?;
+            machine.reserve(budget::of_map(map.len()))?;
             let copy = Map::typed(map.kind());
             for (key, value) in map.to_vec() {
                 copy.insert(&key, deep_copy(machine, &value, depth + 1)?);

@@ -89,11 +89,11 @@ pub(super) const TABLE: &[(&str, &str, Native)] = &[
     ("plural", "ssi", |_, args| {
         Ok(string(args, usize::from(int(args, 2) != 1)).into())
     }),
-    ("wrap", "is", |_, args| {
-        Ok(wrapped(int(args, 0), string(args, 1), "\n", false).into())
+    ("wrap", "is", |machine, args| {
+        Ok(wrapped(machine, int(args, 0), string(args, 1), "\n", false)?.into())
     }),
-    ("wrapWith", "iss", |_, args| {
-        Ok(wrapped(int(args, 0), string(args, 2), string(args, 1), true).into())
+    ("wrapWith", "iss", |machine, args| {
+        Ok(wrapped(machine, int(args, 0), string(args, 2), string(args, 1), true)?.into())
     }),
     ("join", "sa", |machine, args| {
         let parts = texts(any(args, 1));
@@ -334,12 +334,17 @@ fn replace(machine: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> 
 }
 
 /// Breaks lines after at most `width` characters, at spaces; with `long`, words that are longer are cut.
-fn wrapped(width: i64, text: &str, newline: &str, long: bool) -> String {
+fn wrapped(machine: &mut Machine<'_>, width: i64, text: &str, newline: &str, long: bool) -> Result<String, Failure> {
     let width = usize::try_from(width.max(1)).unwrap_or(1);
     let chars: Vec<char> = text.chars().collect();
+    let limit = machine.text_limit();
     let mut out = String::new();
     let mut at = 0;
     while chars.len() - at > width {
+        if out.len() > limit {
+            // More than it may make: this says so.
+            machine.reserve(out.len())?;
+        }
         if chars[at] == ' ' {
             at += 1;
             continue;
@@ -362,7 +367,7 @@ fn wrapped(width: i64, text: &str, newline: &str, long: bool) -> String {
         }
     }
     out.extend(&chars[at..]);
-    out
+    Ok(out)
 }
 
 /// The texts of a list's items without nils; anything else is a list of one.

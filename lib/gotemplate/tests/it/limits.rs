@@ -59,6 +59,7 @@ fn large_texts_are_not_made() {
         "bytes",
     );
     stopped_by("{{ randAlphaNum 1000000000 }}", "bytes");
+    stopped_by("{{ $s := repeat 10000 \"a\" }}{{ wrapWith 1 $s $s }}", "bytes");
     stopped_by(
         "{{ $s := repeat 10000 \"a\" }}{{ regexReplaceAll \"a\" $s $s }}",
         "bytes",
@@ -71,6 +72,28 @@ fn a_value_that_shares_a_part_many_times_is_not_followed() {
     stopped_by(&format!("{doubled}{{{{ $l }}}}"), "bytes");
     stopped_by(&format!("{doubled}{{{{ deepCopy $l | len }}}}"), "steps");
     stopped_by(&format!("{doubled}{{{{ mustToJson $l }}}}"), "nodes");
+    let long = "{{ $l := list (repeat 1000000 \"x\") }}{{ range until 10 }}{{ $l = list $l $l }}{{ end }}";
+    stopped_by(&format!("{long}{{{{ mustToJson $l }}}}"), "bytes");
+}
+
+#[test]
+fn small_maps_and_lists_count_as_what_they_take() {
+    let limits = Limits {
+        steps: 20_000_000,
+        ..limits()
+    };
+    let engine = Engine::new().functions(sprig::text()).limits(limits);
+    let copied = "{{ $l := dict \"a\" 1 }}{{ range 12 }}{{ $l = dict \"a\" $l \"b\" $l }}{{ end }}{{ range 5 }}{{ $l = \
+                  deepCopy $l }}{{ end }}";
+    for text in [
+        "{{ $d := 1 }}{{ range 50000 }}{{ $d = dict \"a\" $d }}{{ end }}",
+        "{{ $l := 1 }}{{ range 250000 }}{{ $l = list $l }}{{ end }}",
+        copied,
+    ] {
+        let error = engine.render("t", text, &json!({})).unwrap_err();
+        assert!(matches!(error, Error::Limit { .. }), "{text}: {error}");
+        assert!(error.to_string().contains("bytes"), "{text}: {error}");
+    }
 }
 
 #[test]
