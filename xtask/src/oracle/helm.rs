@@ -71,9 +71,7 @@ pub(crate) fn compare(wanted: &Wanted) -> Result<()> {
         }
     };
     let scratch = target().join("oracle").join("helm");
-    if scratch.exists() {
-        std::fs::remove_dir_all(&scratch).with_context(|| format!("empty {}", scratch.display()))?;
-    }
+    super::emptied(&scratch)?;
     let mut charts: Vec<(usize, Found)> = Vec::new();
     for (index, directory) in wanted.directories.iter().enumerate() {
         charts.extend(find::charts(directory)?.into_iter().map(|chart| (index, chart)));

@@ -12,9 +12,11 @@ mod report;
 mod run;
 mod vendor;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+
+use self::vendor::Shelf;
 
 /// What the user asked for.
 struct Wanted {
@@ -39,6 +41,28 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
             "cargo xtask oracle helm|kustomize DIR… [--bin PROGRAM] [--only TEXT] [--json FILE] [--markdown FILE]"
         ),
     }
+}
+
+/// All charts below directories, with dependencies that are found there; what has to be copied for that goes below
+/// `work`, which is emptied first.
+pub(crate) fn whole_charts(directories: &[PathBuf], work: &Path) -> Result<Vec<PathBuf>> {
+    emptied(work)?;
+    let mut charts = Vec::new();
+    for directory in directories {
+        charts.extend(find::charts(directory)?);
+    }
+    let shelf = Shelf::new(&charts);
+    let numbered = charts.iter().enumerate();
+    numbered
+        .map(|(number, chart)| shelf.complete(chart, &work.join(number.to_string())))
+        .collect()
+}
+
+fn emptied(folder: &Path) -> Result<()> {
+    if folder.exists() {
+        std::fs::remove_dir_all(folder).with_context(|| format!("empty {}", folder.display()))?;
+    }
+    Ok(())
 }
 
 fn wanted(arguments: &[&str]) -> Result<Wanted> {
@@ -68,6 +92,6 @@ fn wanted(arguments: &[&str]) -> Result<Wanted> {
 }
 
 /// The programs run elsewhere: paths must not depend on where the user stands.
-fn existing(path: &str) -> Result<PathBuf> {
+pub(crate) fn existing(path: &str) -> Result<PathBuf> {
     std::fs::canonicalize(path).with_context(|| format!("find {path}"))
 }

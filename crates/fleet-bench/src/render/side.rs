@@ -1,0 +1,139 @@
+//! A chart becomes the times that one side takes for it: our engine in this process, Helm's as a library in another.
+//!
+//! Both load the chart and render it with its default values, then render what they loaded once more. Neither sorts or
+//! parses what was printed, and taking the chart apart afterwards counts on neither side.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use helm::capabilities::Capabilities;
+use helm::chart::Chart;
+use helm::render::{Manifest, ReleaseOptions, Rendered};
+use helm::values::Values;
+use serde_json::Value;
+
+use crate::process::Killed;
+
+/// What runs in the Python that has Helm's library.
+const SCRIPT: &str = include_str!("helm.py");
+
+/// What one side takes for one chart.
+#[derive(Clone, Copy)]
+pub(super) struct Times {
+    /// To load it and render it.
+    pub(super) first: Duration,
+    /// To render the loaded chart again.
+    pub(super) again: Duration,
+}
+
+/// Our times, and whether the chart makes keys; none if we refuse it.
+pub(super) fn ours(path: &Path) -> Option<(Times, bool)> {
+    let begin = Instant::now();
+    let chart = helm::folder::load(path).ok()?;
+    let one = render(&chart)?;
+    let first = begin.elapsed();
+    let begin = Instant::now();
+    let other = render(&chart)?;
+    let again = begin.elapsed();
+    let mut pairs = one.manifests.iter().zip(&other.manifests);
+    let keys = pairs.any(|(one, other)| makes_keys(one, other));
+    Some((Times { first, again }, keys))
+}
+
+fn render(chart: &Chart) -> Option<Rendered> {
+    let release = ReleaseOptions {
+        name: "release-name".to_owned(),
+        namespace: "default".to_owned(),
+        revision: 1,
+        is_install: true,
+        ..ReleaseOptions::default()
+    };
+    helm::render::render(chart, &Values::new(), &release, &Capabilities::default(), None).ok()
+}
+
+/// How long ours takes for the text that a user sees; none if it refuses.
+pub(super) fn sorted(path: &Path) -> Option<Duration> {
+    let begin = Instant::now();
+    let chart = helm::folder::load(path).ok()?;
+    let text = helm::template::template(&chart, &Values::new(), &helm::template::Options::default());
+    let took = begin.elapsed();
+    text.is_ok().then_some(took)
+}
+
+/// How a key or a certificate begins, as it is and in base64.
+const PEM: [&str; 2] = ["-----BEGIN ", "LS0tLS1CRUdJTi"];
+
+/// Whether two renders of one template hold different keys or certificates: a line that is not the same in both holds
+/// the beginning of one, or follows it.
+fn makes_keys(one: &Manifest, other: &Manifest) -> bool {
+    let begins = |line: &str| PEM.iter().any(|mark| line.contains(mark));
+    let mut above = "";
+    one.text.lines().zip(other.text.lines()).any(|(line, beside)| {
+        let found = line != beside && (begins(line) || begins(above));
+        above = line;
+        found
+    })
+}
+
+/// Helm's engine in a Python.
+pub(super) struct Helm {
+    pub(super) child: Killed,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Helm {
+    pub(super) fn start(python: &Path) -> Result<Self> {
+        let mut child: Child = Command::new(python)
+            .args(["-c", SCRIPT])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("start {}", python.display()))?;
+        let input = child.stdin.take().context("Helm has no input")?;
+        let output = BufReader::new(child.stdout.take().context("Helm has no output")?);
+        Ok(Self {
+            child: Killed(child),
+            input,
+            output,
+        })
+    }
+
+    /// Helm's times; none if it refuses.
+    pub(super) fn render(&mut self, path: &Path) -> Result<Option<Times>> {
+        writeln!(self.input, "{}", path.display()).context("ask Helm")?;
+        let mut line = String::new();
+        self.output.read_line(&mut line).context("hear from Helm")?;
+        let answer: Value = serde_json::from_str(&line).context("Helm ended")?;
+        let time = |name: &str| answer[name].as_u64().map(Duration::from_nanos);
+        Ok(time("first")
+            .zip(time("again"))
+            .map(|(first, again)| Times { first, again }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest(text: &str) -> Manifest {
+        Manifest {
+            path: "x.yaml".to_owned(),
+            text: text.to_owned(),
+        }
+    }
+
+    #[test]
+    fn only_a_key_that_is_another_one_each_time_counts() {
+        let plain = |key: &str| manifest(&format!("password: {key}\nkey: |\n  -----BEGIN KEY-----\n  abc\n"));
+        assert!(!makes_keys(&plain("a"), &plain("b")));
+        let pem = |key: &str| manifest(&format!("key: |\n  -----BEGIN KEY-----\n  {key}\n"));
+        assert!(makes_keys(&pem("a"), &pem("b")));
+        assert!(!makes_keys(&pem("a"), &pem("a")));
+        let encoded = |key: &str| manifest(&format!("tls.key: LS0tLS1CRUdJTiBSU0Eg{key}\n"));
+        assert!(makes_keys(&encoded("a"), &encoded("b")));
+    }
+}
