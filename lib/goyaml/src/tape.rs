@@ -101,6 +101,7 @@ impl<'a> Tape<'a> {
     }
 
     /// The text of a scalar; of an alias its name; nothing for collections.
+    #[inline]
     pub(crate) fn text(&self, at: usize) -> &str {
         match self.nodes[at].kind {
             Kind::Scalar {
@@ -159,6 +160,7 @@ impl<'a> Tape<'a> {
     }
 
     /// The position behind a node and all it contains.
+    #[inline]
     pub(crate) fn after(&self, at: usize) -> usize {
         match self.nodes[at].kind {
             Kind::Sequence(end) | Kind::Mapping(end) => end,

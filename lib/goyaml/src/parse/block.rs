@@ -100,7 +100,7 @@ impl<'a> Parser<'a> {
         let (key, key_column) = (self.key_start(), self.column());
         let (at, names) = (self.tape.len(), self.tape.names());
         let offset = self.at;
-        let kind = self.scalar(indent)?;
+        let kind = self.plain(indent)?;
         self.push(kind, offset, Properties::default());
         self.lost_key = false;
         if self.ends_key(key)? {

@@ -61,6 +61,22 @@ pub(super) fn survey(text: &str) -> Survey {
     }
 }
 
+/// Goes over spaces, eight at a time: most of them are indentation.
+pub(super) fn pass_spaces(bytes: &[u8], mut at: usize) -> usize {
+    const SPACES: u64 = u64::from_ne_bytes([b' '; 8]);
+    while let Some(together) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        let differing = u64::from_le_bytes(*together) ^ SPACES;
+        if differing != 0 {
+            return at + differing.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    while bytes.get(at) == Some(&b' ') {
+        at += 1;
+    }
+    at
+}
+
 pub(super) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
@@ -122,6 +138,13 @@ impl Parser<'_> {
         self.line_start = self.at;
     }
 
+    #[inline]
+    pub(super) fn pass_spaces(&mut self) {
+        if self.byte(0) == b' ' {
+            self.at = pass_spaces(self.bytes, self.at + 1);
+        }
+    }
+
     /// Goes to the end of the line.
     pub(super) fn pass_line(&mut self) {
         loop {
@@ -142,8 +165,10 @@ impl Parser<'_> {
     /// Goes over blanks, comments and line breaks.
     pub(super) fn skip_to_token(&mut self) {
         loop {
-            while self.byte(0) == b' ' || self.byte(0) == b'\t' && (self.flow > 0 || !self.key_allowed) {
+            self.pass_spaces();
+            while self.byte(0) == b'\t' && (self.flow > 0 || !self.key_allowed) {
                 self.at += 1;
+                self.pass_spaces();
             }
             match self.byte(0) {
                 b'\n' => {}

@@ -89,8 +89,11 @@ impl Parser<'_> {
     fn block_breaks(&mut self, indent: &mut isize, parent: isize, start: usize) -> Result<(), Error> {
         let mut deepest = 0;
         loop {
-            while (*indent == 0 || self.column() < *indent) && self.byte(0) == b' ' {
-                self.at += 1;
+            let first = self.at;
+            self.pass_spaces();
+            if *indent > 0 && self.column() > *indent {
+                // What is more than the indentation belongs to the text.
+                self.at = first.max(self.line_start + indent.unsigned_abs());
             }
             deepest = deepest.max(self.column());
             if (*indent == 0 || self.column() < *indent) && self.byte(0) == b'\t' {

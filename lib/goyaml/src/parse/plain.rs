@@ -1,14 +1,14 @@
 //! Scalars without quotes, and which kind of scalar stands at a place.
 
 use super::Parser;
-use super::cursor::{break_width, is_blank};
+use super::cursor::{break_width, is_blank, pass_spaces};
 use crate::Error;
 use crate::tape::Kind;
 
 /// Bytes that can only be part of a plain scalar, whatever stands around them.
 const ORDINARY: [bool; 256] = {
     let mut ordinary = [true; 256];
-    let special = b":,?[]{}\xc2\xe2";
+    let special = b":#,?[]{}\xc2\xe2";
     let mut at = 0;
     while at <= b' ' as usize {
         ordinary[at] = false;
@@ -19,6 +19,13 @@ const ORDINARY: [bool; 256] = {
         ordinary[special[at] as usize] = false;
         at += 1;
     }
+    ordinary
+};
+
+/// The same and blanks, which may be part of one.
+const ORDINARY_OR_BLANK: [bool; 256] = {
+    let mut ordinary = ORDINARY;
+    ordinary[b' ' as usize] = true;
     ordinary
 };
 
@@ -56,7 +63,7 @@ impl Parser<'_> {
     }
 
     /// Text up to an indicator, a comment or a line that is not indented enough; lines are folded.
-    fn plain(&mut self, indent: isize) -> Result<Kind, Error> {
+    pub(super) fn plain(&mut self, indent: isize) -> Result<Kind, Error> {
         let start = self.at;
         self.key_allowed = false;
         self.words();
@@ -74,6 +81,7 @@ impl Parser<'_> {
             self.pass_break();
             self.key_allowed = true;
             loop {
+                self.pass_spaces();
                 while self.byte(0) == b' ' || self.byte(0) == b'\t' {
                     if self.byte(0) == b'\t' && self.column() <= indent {
                         return Err(self.scanner_error(
@@ -120,34 +128,28 @@ impl Parser<'_> {
 
     /// Goes over the rest of the line up to an indicator or a comment, but not over blanks at its end.
     fn words(&mut self) {
-        let bytes = self.bytes;
-        let mut at = self.at;
+        let (bytes, start) = (self.bytes, self.at);
+        let mut at = start;
+        let is_break = |at: usize| matches!(bytes[at], b'\n' | b'\r') || break_width(bytes, at) > 0;
         loop {
-            let end = pass_ordinary(bytes, at);
-            if end > at {
-                self.at = end;
+            while bytes.get(at).is_some_and(|byte| ORDINARY_OR_BLANK[usize::from(*byte)]) {
+                at += 1;
             }
-            at = end;
-            let is_break = |at: usize| matches!(bytes[at], b'\n' | b'\r') || break_width(bytes, at) > 0;
             match bytes.get(at).copied().unwrap_or(0) {
-                b' ' | b'\t' => {
-                    while bytes.get(at).is_some_and(|byte| is_blank(*byte)) {
-                        at += 1;
-                    }
-                    if bytes.get(at) == Some(&b'#') {
-                        return;
-                    }
-                    continue;
-                }
-                b':' if bytes.get(at + 1).is_none_or(|byte| *byte <= b' ' || is_break(at + 1)) => return,
-                b',' | b'?' | b'[' | b']' | b'{' | b'}' if self.flow > 0 => return,
-                0..=b' ' => return,
-                0xc2.. if is_break(at) => return,
+                b'\t' => {}
+                b'#' if at > start && is_blank(bytes[at - 1]) => break,
+                b':' if bytes.get(at + 1).is_none_or(|byte| *byte <= b' ' || is_break(at + 1)) => break,
+                b',' | b'?' | b'[' | b']' | b'{' | b'}' if self.flow > 0 => break,
+                0..=b' ' => break,
+                0xc2.. if is_break(at) => break,
                 _ => {}
             }
             at += 1;
-            self.at = at;
         }
+        while at > start && is_blank(bytes[at - 1]) {
+            at -= 1;
+        }
+        self.at = at;
     }
 
     /// Adds a part of the text to what is being put together.
@@ -161,7 +163,7 @@ impl Parser<'_> {
         while at < to {
             match break_width(self.bytes, at) {
                 // A blank.
-                0 => at += 1,
+                0 => at = pass_spaces(self.bytes, at + 1).min(to),
                 3 => {
                     self.make(at, at + 3);
                     at += 3;
