@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use crate::failure::Failure;
 use crate::machine::Machine;
 use crate::value::Value;
@@ -136,6 +138,8 @@ pub(crate) struct Function<'a> {
 pub struct Functions<'a> {
     /// Sorted. A function's place is its number in parsed templates.
     names: Arc<[Arc<str>]>,
+    /// The place of each name: templates ask for little else.
+    places: Arc<FxHashMap<Arc<str>, usize>>,
     /// In the order of the names.
     bodies: Arc<Vec<Function<'a>>>,
 }
@@ -144,6 +148,7 @@ impl Default for Functions<'_> {
     fn default() -> Self {
         Self {
             names: Arc::from([]),
+            places: Arc::default(),
             bodies: Arc::default(),
         }
     }
@@ -189,8 +194,8 @@ impl<'a> Functions<'a> {
             // Templates that were parsed with these names stay good.
             let bodies = Arc::make_mut(&mut self.bodies);
             for (name, function) in other.entries() {
-                if let Ok(place) = self.names.binary_search(&name) {
-                    bodies[place] = function;
+                if let Some(place) = self.places.get(&name) {
+                    bodies[*place] = function;
                 }
             }
             return self;
@@ -230,7 +235,7 @@ impl<'a> Functions<'a> {
 
     /// The number of the function of that name.
     pub(crate) fn find(&self, name: &str) -> Option<usize> {
-        self.names.binary_search_by(|known| (**known).cmp(name)).ok()
+        self.places.get(name).copied()
     }
 
     /// The function of that number.
@@ -249,8 +254,10 @@ impl<'a> FromIterator<(Arc<str>, Function<'a>)> for Functions<'a> {
     fn from_iter<I: IntoIterator<Item = (Arc<str>, Function<'a>)>>(entries: I) -> Self {
         let sorted: BTreeMap<Arc<str>, Function<'a>> = entries.into_iter().collect();
         let (names, bodies): (Vec<_>, Vec<_>) = sorted.into_iter().unzip();
+        let places = names.iter().cloned().zip(0..).collect();
         Self {
             names: names.into(),
+            places: Arc::new(places),
             bodies: Arc::new(bodies),
         }
     }

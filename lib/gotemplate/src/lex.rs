@@ -212,7 +212,7 @@ impl<'t> Lexer<'t, '_> {
         let start = self.pos;
         self.pos += skip;
         let rest = self.rest();
-        let Some(end) = rest.find("*/") else {
+        let Some(end) = memmem::find(rest.as_bytes(), b"*/") else {
             self.pos = start;
             return Err("unclosed comment".into());
         };

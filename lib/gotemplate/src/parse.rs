@@ -113,9 +113,10 @@ pub(crate) struct Open {
 }
 
 /// Moves what was put on the stack since `mark` to the end of a list, where it stays.
-pub(crate) fn close<T>(open: &mut Vec<T>, mark: usize, list: &mut Vec<T>) -> Places {
+pub(crate) fn close<T: Copy>(open: &mut Vec<T>, mark: usize, list: &mut Vec<T>) -> Places {
     let from = list.len();
-    list.extend(open.drain(mark..));
+    list.extend_from_slice(&open[mark..]);
+    open.truncate(mark);
     Places::new(from, list.len())
 }
 
