@@ -44,7 +44,9 @@ fn apart<'a>(words: &[&'a str]) -> (Vec<&'a str>, Vec<&'a str>) {
     while let Some(word) = words.next() {
         if word.starts_with('-') {
             options.push(word);
-            options.extend(words.next().filter(|_| !word.contains('=')));
+            if !word.contains('=') {
+                options.extend(words.next());
+            }
         } else {
             folders.push(word);
         }
