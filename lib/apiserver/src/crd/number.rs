@@ -2,13 +2,14 @@
 
 /// Whether a number is one of a type and format; formats that bound nothing accept every number.
 pub(super) fn fits(kind: &str, format: &str, number: f64) -> bool {
-    let whole = |least: f64, most: f64| number.fract() == 0.0 && number >= least && number <= most;
+    // The first number above is no longer one of the format, but can be told exactly.
+    let whole = |least: f64, above: f64| number.fract() == 0.0 && number >= least && number < above;
+    let power = |bits: i32| 2.0_f64.powi(bits);
     match (kind, format) {
-        ("integer", "int32") => whole(f64::from(i32::MIN), f64::from(i32::MAX)),
-        ("integer", "uint32") => whole(0.0, f64::from(u32::MAX)),
-        ("integer", "uint64") => whole(0.0, 1.8446744073709550e19),
-        // The largest double below the first that is too large.
-        ("integer", _) => whole(-9.223_372_036_854_775_808e18, 9.223_372_036_854_774_784e18),
+        ("integer", "int32") => whole(-power(31), power(31)),
+        ("integer", "uint32") => whole(0.0, power(32)),
+        ("integer", "uint64") => whole(0.0, power(64)),
+        ("integer", _) => whole(-power(63), power(63)),
         (_, "float" | "float32") => number.abs() <= f64::from(f32::MAX),
         _ => true,
     }

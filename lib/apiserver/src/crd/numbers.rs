@@ -16,7 +16,7 @@ pub(super) fn is_isbn10(text: &str) -> bool {
             .zip((1..=10).rev())
             .map(|(digit, weight)| digit * weight)
             .sum();
-        digits.len() == 10 && digits.iter().rev().skip(1).all(|digit| *digit < 10) && sum % 11 == 0
+        digits.len() == 10 && digits.iter().rev().skip(1).all(|digit| *digit < 10) && sum.is_multiple_of(11)
     })
 }
 
@@ -28,7 +28,7 @@ pub(super) fn is_isbn13(text: &str) -> bool {
             .zip([1, 3].into_iter().cycle())
             .map(|(digit, weight)| digit * weight)
             .sum();
-        digits.len() == 13 && digits.iter().all(|digit| *digit < 10) && sum % 10 == 0
+        digits.len() == 13 && digits.iter().all(|digit| *digit < 10) && sum.is_multiple_of(10)
     })
 }
 
@@ -45,7 +45,7 @@ pub(super) fn is_card(text: &str) -> bool {
         (13..=16).contains(&digits.len())
             && digits.iter().all(|digit| *digit < 10)
             && digits.first().is_some_and(|first| (3..=6).contains(first))
-            && sum % 10 == 0
+            && sum.is_multiple_of(10)
     })
 }
 

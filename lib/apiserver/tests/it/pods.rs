@@ -82,7 +82,9 @@ async fn the_class_of_a_pod_decides_its_priority() {
     };
     let named = ("priorityClassName", json!(world.namespace));
     let dry = "?dryRun=All";
-    let pod = send(&world, "POST", dry, &with(&[named.clone()])).await.unwrap();
+    let pod = send(&world, "POST", dry, &with(std::slice::from_ref(&named)))
+        .await
+        .unwrap();
     assert_eq!(
         (&pod["spec"]["priority"], &pod["spec"]["preemptionPolicy"]),
         (&json!(7), &json!("Never"))
