@@ -18,16 +18,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> ExitCode {
-    match built(args) {
-        Ok(text) => {
-            printer::raw(text);
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            printer::error(&error);
-            ExitCode::FAILURE
-        }
-    }
+    printer::outcome(built(args))
 }
 
 fn built(args: &Args) -> anyhow::Result<String> {

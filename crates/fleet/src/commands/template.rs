@@ -69,16 +69,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> ExitCode {
-    match rendered(args) {
-        Ok(text) => {
-            printer::raw(text);
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            printer::error(&error);
-            ExitCode::FAILURE
-        }
-    }
+    printer::outcome(rendered(args))
 }
 
 fn rendered(args: Args) -> anyhow::Result<String> {
