@@ -4,7 +4,7 @@ use kubeschema::field::{self, FieldError, Kind};
 use serde_json::{Map, Value, json};
 
 use super::node::Node;
-use super::{format, number};
+use super::{alternatives, format, number};
 use crate::validation::metadata;
 
 /// Judges an object; `old` is its stored state.
@@ -74,7 +74,8 @@ fn former<'a>(node: &Node, item: &Value, old: Option<&'a Value>) -> Option<&'a V
         .find(|other| identity(node, other).as_ref() == Some(&name))
 }
 
-fn check(node: &Node, value: &Value, old: Option<&Value>, path: &str, errors: &mut Vec<FieldError>) {
+/// Judges a value at a path.
+pub(super) fn check(node: &Node, value: &Value, old: Option<&Value>, path: &str, errors: &mut Vec<FieldError>) {
     if old == Some(value) {
         return;
     }
@@ -92,11 +93,11 @@ fn check(node: &Node, value: &Value, old: Option<&Value>, path: &str, errors: &m
         Value::Array(items) => list(node, items, old, path, errors),
         _ => {}
     }
-    combinations(node, value, path, errors);
+    alternatives::check(node, value, path, errors);
 }
 
 /// How a message names a place: `spec.x in body`.
-fn body(path: &str) -> String {
+pub(super) fn body(path: &str) -> String {
     if path.is_empty() {
         "<nil>".to_owned()
     } else {
@@ -305,83 +306,6 @@ fn identity(node: &Node, item: &Value) -> Option<Value> {
         }
     }
     (found.len() == keys.len()).then_some(Value::Object(found))
-}
-
-/// What a value breaks of one alternative, and how many values in it were looked at: of several alternatives that do not
-/// fit, the one that got furthest is told.
-fn attempt(node: &Node, value: &Value, path: &str) -> (Vec<FieldError>, usize) {
-    let mut found = Vec::new();
-    check(node, value, None, path, &mut found);
-    (found, reached(node, value))
-}
-
-fn reached(node: &Node, value: &Value) -> usize {
-    let below: usize = match value {
-        Value::Object(map) => map
-            .iter()
-            .filter_map(|(name, value)| {
-                let inner = node.properties.get(name).or(node.additional.as_deref())?;
-                Some(reached(inner, value))
-            })
-            .sum(),
-        Value::Array(items) => {
-            let inner = node.items.as_deref();
-            inner.map_or(0, |inner| items.iter().map(|item| reached(inner, item)).sum())
-        }
-        _ => 0,
-    };
-    1 + below
-}
-
-/// The faults of the alternative that got furthest, the first of several.
-fn furthest(attempts: Vec<(Vec<FieldError>, usize)>) -> Vec<FieldError> {
-    let mut best: Option<(Vec<FieldError>, usize)> = None;
-    for attempt in attempts {
-        if best.as_ref().is_none_or(|best| attempt.1 > best.1) {
-            best = Some(attempt);
-        }
-    }
-    best.map(|(faults, _)| faults).unwrap_or_default()
-}
-
-fn combinations(node: &Node, value: &Value, path: &str, errors: &mut Vec<FieldError>) {
-    let place = body(path);
-    let attempts = |alternatives: &[Node]| -> Vec<(Vec<FieldError>, usize)> {
-        alternatives.iter().map(|inner| attempt(inner, value, path)).collect()
-    };
-    let must = |detail: &str| FieldError::invalid("<nil>", "", format!("{place:?} must {detail}"));
-    let fitting =
-        |attempts: &[(Vec<FieldError>, usize)]| attempts.iter().filter(|(faults, _)| faults.is_empty()).count();
-    let any = attempts(&node.any_of);
-    if !any.is_empty() && fitting(&any) == 0 {
-        errors.push(must("validate at least one schema (anyOf)"));
-        errors.extend(furthest(any));
-    }
-    let one = attempts(&node.one_of);
-    match fitting(&one) {
-        _ if one.is_empty() => {}
-        1 => {}
-        0 => {
-            errors.push(must("validate one and only one schema (oneOf). Found none valid"));
-            errors.extend(furthest(one));
-        }
-        several => errors.push(must(&format!(
-            "validate one and only one schema (oneOf). Found {several} valid alternatives"
-        ))),
-    }
-    let all = attempts(&node.all_of);
-    let fit = fitting(&all);
-    let wanted = all.len();
-    errors.extend(all.into_iter().flat_map(|(faults, _)| faults));
-    if fit < wanted {
-        let none = if fit == 0 { ". None validated" } else { "" };
-        errors.push(must(&format!("validate all the schemas (allOf){none}")));
-    }
-    if let Some(inner) = &node.not
-        && attempt(inner, value, path).0.is_empty()
-    {
-        errors.push(must("not validate the schema (not)"));
-    }
 }
 
 #[cfg(test)]

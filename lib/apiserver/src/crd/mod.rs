@@ -4,6 +4,7 @@
 //! Mirrors upstream's structural schemas and their validation, ratcheting and CEL rules included. Never stores
 //! anything.
 
+mod alternatives;
 pub(crate) mod approval;
 mod check;
 pub(crate) mod definition;

@@ -94,14 +94,14 @@ fn fitting(warnings: &[String]) -> Vec<String> {
     if warnings.iter().map(length).sum::<usize>() <= ALL {
         return warnings.to_vec();
     }
-    let mut left = ALL;
+    let mut sent = 0;
     warnings
         .iter()
         .map(|warning| warning.chars().take(ONE).collect::<String>())
         .take_while(|warning| {
-            let fits = left.checked_sub(length(warning));
-            left = fits.unwrap_or_default();
-            fits.is_some()
+            let room = sent < ALL;
+            sent += length(warning);
+            room
         })
         .collect()
 }
@@ -142,4 +142,22 @@ pub(super) fn compressed(code: u16, json: Vec<u8>, encoding: Encoding, gzip: boo
         .headers_mut()
         .insert(VARY, HeaderValue::from_static("Accept-Encoding"));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_many_warnings_are_cut_and_the_last_left_out() {
+        let warnings = |count: usize, length: usize| vec!["x".repeat(length); count];
+        let sent = |count, length| {
+            let sent = fitting(&warnings(count, length));
+            (sent.len(), sent.first().map_or(0, String::len))
+        };
+        assert_eq!(sent(30, 125), (30, 125));
+        assert_eq!(sent(40, 115), (36, 115));
+        assert_eq!(sent(20, 327), (16, 256));
+        assert_eq!(sent(2, 300), (2, 300), "there is room for both");
+    }
 }
