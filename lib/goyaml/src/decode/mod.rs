@@ -85,15 +85,13 @@ pub fn parse_with_repeated(text: &str) -> Result<(Value, Vec<Repeated>), Error> 
     let mut parser = Parser::new(Dialect::V2, text);
     let mut keys = Some(Keys::default());
     let document = next(Dialect::V2, &mut parser, None, &mut keys, &mut Json)?;
-    let repeated = keys
-        .unwrap_or_default()
-        .found
+    let found = keys.unwrap_or_default().found;
+    let offsets: Vec<usize> = found.iter().map(|(_, _, offset)| *offset).collect();
+    let lines = parser.lines_of(&offsets);
+    let repeated = found
         .into_iter()
-        .map(|(path, key, offset)| Repeated {
-            path,
-            key,
-            line: parser.place(offset).0,
-        })
+        .zip(lines)
+        .map(|((path, key, _), line)| Repeated { path, key, line })
         .collect();
     Ok((document.map_or(Value::Null, |(value, _)| value), repeated))
 }
@@ -154,17 +152,20 @@ fn next<B: Build>(
 
 /// All keys that were given twice, as go-yaml v3 lists them.
 fn already_defined(parser: &Parser<'_>, complaints: &[(String, usize, usize)]) -> Error {
-    let lines: Vec<String> = complaints
+    let offsets: Vec<usize> = complaints
         .iter()
-        .map(|(key, first, second)| {
-            let (first, second) = (parser.place(*first).0, parser.place(*second).0);
-            format!("\n  line {second}: mapping key {key} already defined at line {first}")
-        })
+        .flat_map(|(_, first, second)| [*first, *second])
         .collect();
+    let lines = parser.lines_of(&offsets);
+    let told = complaints.iter().zip(lines.chunks_exact(2)).map(|((key, ..), lines)| {
+        let (first, second) = (lines[0], lines[1]);
+        format!("\n  line {second}: mapping key {key} already defined at line {first}")
+    });
+    let told: String = told.collect();
     let (line, column) = complaints
         .first()
         .map_or((1, 1), |(_, _, second)| parser.place(*second));
-    let message = format!("unmarshal errors:{}", lines.concat());
+    let message = format!("unmarshal errors:{told}");
     Error::told(line, column, message, Told::Yaml(0))
 }
 

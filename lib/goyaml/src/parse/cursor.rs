@@ -27,12 +27,15 @@ pub(super) fn survey(text: &str) -> Survey {
     /// Bytes that are looked at together; without branches the compiler takes them all at once.
     const TOGETHER: usize = 32;
     let bytes = text.as_bytes();
-    let suspicious = |byte: &u8| (*byte < b' ') & !matches!(byte, b'\t' | b'\n') | (*byte >= 0x7f);
     let mut only_line_feeds = true;
     let mut at = 0;
     while at < bytes.len() {
         let together = &bytes[at..bytes.len().min(at + TOGETHER)];
-        if !together.iter().fold(false, |found, byte| found | suspicious(byte)) {
+        // A carriage return tells something only once.
+        let suspicious = |byte: u8| {
+            (byte < b' ') & (byte != b'\t') & (byte != b'\n') & ((byte != b'\r') | only_line_feeds) | (byte >= 0x7f)
+        };
+        if !together.iter().fold(false, |found, byte| found | suspicious(*byte)) {
             at += together.len();
             continue;
         }
@@ -42,7 +45,7 @@ pub(super) fn survey(text: &str) -> Survey {
             let (width, allowed) = match (bytes[at], bytes.get(at + 1), bytes.get(at + 2)) {
                 (0xc2, Some(0x85 | 0xa0..), _) => (2, true),
                 (0xc2, ..) | (0xef, Some(0xbf), Some(0xbe | 0xbf)) => (1, false),
-                (byte, ..) => (1, byte >= 0x80 || byte == b'\r' || !suspicious(&byte)),
+                (byte, ..) => (1, byte >= 0x80 || matches!(byte, b'\t' | b'\n' | b'\r' | b' '..0x7f)),
             };
             if !allowed {
                 // Nothing behind it is read; what stands before it may be read in any way.

@@ -50,9 +50,8 @@ pub(crate) struct Parser<'a> {
     /// The first character that no text may have.
     forbidden: Option<usize>,
     only_line_feeds: bool,
-    /// Line breaks before `counted`, kept so that lines of documents are counted once.
-    lines: usize,
-    counted: usize,
+    /// Kept so that lines of documents are counted once.
+    lines: Lines,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -89,8 +88,7 @@ impl<'a> Parser<'a> {
             state: State::Start { first: true },
             forbidden: survey.forbidden,
             only_line_feeds: survey.only_line_feeds,
-            lines: 0,
-            counted: 0,
+            lines: Lines::default(),
         }
     }
 
@@ -262,16 +260,45 @@ impl<'a> Parser<'a> {
 
     /// The line of a place behind all those asked for before, from 1.
     fn line_of(&mut self, offset: usize) -> usize {
-        if self.only_line_feeds && self.counted < offset {
-            self.lines += memchr::memchr_iter(b'\n', &self.bytes[self.counted..offset]).count();
+        let mut lines = std::mem::take(&mut self.lines);
+        let line = lines.up_to(self, offset);
+        self.lines = lines;
+        line
+    }
+
+    /// The lines of many places, from 1; the text is gone through once.
+    pub(crate) fn lines_of(&self, offsets: &[usize]) -> Vec<usize> {
+        let mut in_order: Vec<usize> = (0..offsets.len()).collect();
+        in_order.sort_unstable_by_key(|at| offsets[*at]);
+        let mut lines = Lines::default();
+        let mut found = vec![0; offsets.len()];
+        for at in in_order {
+            found[at] = lines.up_to(self, offsets[at]);
+        }
+        found
+    }
+}
+
+/// Line breaks before a place.
+#[derive(Default)]
+struct Lines {
+    breaks: usize,
+    counted: usize,
+}
+
+impl Lines {
+    /// The line of a place behind the last one, from 1.
+    fn up_to(&mut self, parser: &Parser<'_>, offset: usize) -> usize {
+        if parser.only_line_feeds && self.counted < offset {
+            self.breaks += memchr::memchr_iter(b'\n', &parser.bytes[self.counted..offset]).count();
             self.counted = offset;
         }
         while self.counted < offset {
-            let width = cursor::break_width(self.bytes, self.counted);
-            self.lines += usize::from(width > 0);
+            let width = cursor::break_width(parser.bytes, self.counted);
+            self.breaks += usize::from(width > 0);
             self.counted += width.max(1);
         }
-        self.lines + 1
+        self.breaks + 1
     }
 }
 
