@@ -197,8 +197,10 @@ struct Job<'j> {
 /// One template with what it sees.
 struct Page<'j> {
     path: String,
+    /// How many folders it lies in.
+    depth: usize,
     file: &'j File,
-    base: String,
+    base: Value,
     scope: Map,
 }
 
@@ -216,10 +218,7 @@ impl Job<'_> {
             &mut pages,
         );
         // Deep paths first: what lies higher may replace their definitions.
-        pages.sort_by(|left, right| {
-            let depth = |page: &Page<'_>| page.path.matches('/').count();
-            depth(right).cmp(&depth(left)).then_with(|| right.path.cmp(&left.path))
-        });
+        pages.sort_by(|left, right| right.depth.cmp(&left.depth).then_with(|| right.path.cmp(&left.path)));
         for page in &pages {
             page.file
                 .parsed(engine(), &page.path)
@@ -233,7 +232,7 @@ impl Job<'_> {
             }
             let template = Map::typed(MapType::Named(method::VALUES));
             template.insert("Name", page.path.as_str());
-            template.insert("BasePath", page.base.as_str());
+            template.insert("BasePath", page.base);
             page.scope.insert("Template", template);
             let dot = Value::Map(page.scope.clone());
             let text = machine
@@ -277,15 +276,18 @@ fn scope<'j>(
         let child_scope = self::scope(child, &below, &child_values, (release, capabilities), pages);
         inner.insert(child.name(), child_scope);
     }
+    let base = Value::from(format!("{path}/templates"));
     for file in chart.templates.iter() {
         let partial = file.name.rsplit('/').next().is_some_and(|base| base.starts_with('_'));
         if chart.metadata.kind == "library" && !partial {
             continue;
         }
+        let path = format!("{path}/{}", file.name);
         pages.push(Page {
-            path: format!("{path}/{}", file.name),
+            depth: path.matches('/').count(),
+            path,
             file,
-            base: format!("{path}/templates"),
+            base: base.clone(),
             scope: scope.clone(),
         });
     }
