@@ -16,6 +16,18 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// What a function makes of its result that has no `must` in its name: nothing where it failed, unless a limit was
+    /// reached.
+    ///
+    /// # Errors
+    /// A limit was reached.
+    pub fn forgive<T: Default>(result: Result<T, Failure>) -> Result<T, Failure> {
+        match result {
+            Err(limit @ Self::Limit(_)) => Err(limit),
+            other => Ok(other.unwrap_or_default()),
+        }
+    }
+
     /// A failure with this message.
     pub fn new(message: impl Into<String>) -> Self {
         Self::Message(message.into())

@@ -4,6 +4,7 @@
 use serde_json::Value as Json;
 
 use crate::failure::Failure;
+use crate::machine::Machine;
 use crate::object::Kind;
 use crate::value::{Element, List, Map, Value};
 
@@ -12,6 +13,9 @@ const MAX_DEPTH: usize = 1_000;
 
 /// Nodes at which conversion gives up.
 const MAX_NODES: usize = 1_000_000;
+
+/// Nodes that are converted and written, or read, while the machine takes one step.
+const NODES_PER_STEP: usize = 4;
 
 /// Bytes of all texts together at which conversion gives up.
 const MAX_TEXT: usize = 64 << 20;
@@ -66,11 +70,42 @@ pub fn parse(text: &str) -> Result<Json, String> {
 /// # Errors
 /// The value contains a number that JSON has no form for, or is too deep or too large.
 pub fn to_json(value: &Value) -> Result<Json, Failure> {
-    Converter { nodes: 0, text: 0 }.value(value, 0)
+    Converter::default().value(value, 0)
 }
 
+/// [`to_json`] for a function, which is charged for it.
+///
+/// # Errors
+/// As [`to_json`]; or the limit of steps is reached.
+pub fn given(machine: &mut Machine<'_>, value: &Value) -> Result<Json, Failure> {
+    let mut converter = Converter::default();
+    let converted = converter.value(value, 0);
+    machine.work(converter.nodes / NODES_PER_STEP)?;
+    converted
+}
+
+/// [`from_json`] for a function, which is charged for it.
+///
+/// # Errors
+/// The limit of steps is reached.
+pub fn taken(machine: &mut Machine<'_>, json: &Json) -> Result<Value, Failure> {
+    machine.work(nodes(json) / NODES_PER_STEP)?;
+    Ok(from_json(json))
+}
+
+/// Values in a value, itself among them.
+fn nodes(json: &Json) -> usize {
+    1 + match json {
+        Json::Array(items) => items.iter().map(nodes).sum(),
+        Json::Object(entries) => entries.values().map(nodes).sum(),
+        _ => 0,
+    }
+}
+
+#[derive(Default)]
 struct Converter {
     nodes: usize,
+    /// Bytes of texts, and of the indentation that they may be written with.
     text: usize,
 }
 
@@ -83,6 +118,7 @@ impl Converter {
         if self.nodes > MAX_NODES {
             return Err(Failure::Limit(format!("a value of more than {MAX_NODES} nodes")));
         }
+        self.text(2 * depth)?;
         Ok(match value {
             Value::Missing | Value::Nil => Json::Null,
             Value::Bool(value) => Json::Bool(*value),

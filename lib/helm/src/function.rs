@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gotemplate::json::{from_json, to_json};
+use gotemplate::json::{from_json, given, taken};
 use gotemplate::{Failure, Functions, List, Machine, Map, Value, sprig};
 
 use crate::render::Lookup;
@@ -23,25 +23,36 @@ pub(crate) fn functions() -> Functions<'static> {
         })
         .with("fail", "s", |_, args| Err(raised(args)))
         .with("getHostByName", "s", |_, _| Ok("".into()))
-        .with("toYaml", "a", |_, args| {
-            Ok(to_yaml(args, goyaml::Dialect::V2).unwrap_or_default().into())
+        .with("toYaml", "a", |machine, args| {
+            Ok(Failure::forgive(to_yaml(machine, args, goyaml::Dialect::V2))?.into())
         })
-        .with("mustToYaml", "a", |_, args| {
-            Ok(to_yaml(args, goyaml::Dialect::V2)?.into())
+        .with("mustToYaml", "a", |machine, args| {
+            Ok(to_yaml(machine, args, goyaml::Dialect::V2)?.into())
         })
-        .with("toYamlPretty", "a", |_, args| {
-            Ok(to_yaml(args, goyaml::Dialect::V3).unwrap_or_default().into())
+        .with("toYamlPretty", "a", |machine, args| {
+            Ok(Failure::forgive(to_yaml(machine, args, goyaml::Dialect::V3))?.into())
         })
-        .with("fromYaml", "s", |_, args| Ok(object(yaml(args), YAML)))
-        .with("fromYamlArray", "s", |_, args| Ok(array(yaml(args), YAML)))
-        .with("toJson", "a", |_, args| Ok(json_text(args).unwrap_or_default().into()))
-        .with("fromJson", "s", |_, args| Ok(object(json(args), "")))
-        .with("fromJsonArray", "s", |_, args| Ok(array(json(args), "")))
-        .with("toToml", "a", |_, args| {
-            Ok(toml_text(args).unwrap_or_else(|failure| message(&failure)).into())
+        .with("fromYaml", "s", |machine, args| {
+            let parsed = yaml(machine, args)?;
+            object(machine, parsed, YAML)
         })
-        .with("mustToToml", "a", |_, args| Ok(toml_text(args)?.into()))
-        .with("fromToml", "s", |_, args| Ok(object(toml::parse(string(args)), "")))
+        .with("fromYamlArray", "s", |machine, args| {
+            let parsed = yaml(machine, args)?;
+            array(machine, parsed, YAML)
+        })
+        .with("toJson", "a", |machine, args| {
+            Ok(Failure::forgive(json_text(machine, args))?.into())
+        })
+        .with("fromJson", "s", |machine, args| object(machine, json(args), ""))
+        .with("fromJsonArray", "s", |machine, args| array(machine, json(args), ""))
+        .with("toToml", "a", |machine, args| match toml_text(machine, args) {
+            Err(Failure::Message(message)) => Ok(message.into()),
+            text => Ok(text?.into()),
+        })
+        .with("mustToToml", "a", |machine, args| Ok(toml_text(machine, args)?.into()))
+        .with("fromToml", "s", |machine, args| {
+            object(machine, toml::parse(string(args)), "")
+        })
         .with("lookup", "ssss", |_, _| Ok(Map::new().into()))
 }
 
@@ -69,13 +80,6 @@ fn raised(args: &[Value]) -> Failure {
     Failure::Raised(string(args).to_owned())
 }
 
-fn message(failure: &Failure) -> String {
-    match failure {
-        Failure::Message(message) | Failure::Raised(message) | Failure::Limit(message) => message.clone(),
-        Failure::Template(error) => error.to_string(),
-    }
-}
-
 fn include(machine: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
     let data = args.get(1).cloned().unwrap_or_default();
     Ok(machine.include(string(args), data, MAX_INCLUDE)?.into())
@@ -100,25 +104,34 @@ fn tpl(machine: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
     }
 }
 
-fn first(args: &[Value]) -> Result<serde_json::Value, Failure> {
-    to_json(args.first().unwrap_or(&Value::Nil))
+fn first(machine: &mut Machine<'_>, args: &[Value]) -> Result<serde_json::Value, Failure> {
+    given(machine, args.first().unwrap_or(&Value::Nil))
 }
 
-fn to_yaml(args: &[Value], dialect: goyaml::Dialect) -> Result<String, Failure> {
-    let text = goyaml::to_yaml_with(dialect, &first(args)?).map_err(|error| Failure::new(error.to_string()))?;
+fn to_yaml(machine: &mut Machine<'_>, args: &[Value], dialect: goyaml::Dialect) -> Result<String, Failure> {
+    let value = first(machine, args)?;
+    let text = goyaml::to_yaml_with(dialect, &value).map_err(|error| Failure::new(error.to_string()))?;
     Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned())
 }
 
-fn json_text(args: &[Value]) -> Result<String, Failure> {
-    Ok(goyaml::json::to_string(&first(args)?))
+fn json_text(machine: &mut Machine<'_>, args: &[Value]) -> Result<String, Failure> {
+    Ok(goyaml::json::to_string(&first(machine, args)?))
 }
 
-fn toml_text(args: &[Value]) -> Result<String, Failure> {
-    toml::write(args.first().unwrap_or(&Value::Nil)).map_err(Failure::new)
+fn toml_text(machine: &mut Machine<'_>, args: &[Value]) -> Result<String, Failure> {
+    toml::write(machine, args.first().unwrap_or(&Value::Nil))
 }
 
-fn yaml(args: &[Value]) -> Result<serde_json::Value, String> {
-    goyaml::parse(string(args)).map_err(|error| format!("error converting YAML to JSON: {}", error.as_go_tells()))
+/// Steps of a text that its aliases may have made long before it was refused.
+const ALIASED: usize = 50_000;
+
+fn yaml(machine: &mut Machine<'_>, args: &[Value]) -> Result<Result<serde_json::Value, String>, Failure> {
+    let text = string(args);
+    let parsed = goyaml::parse(text);
+    if parsed.is_err() && text.contains('*') && text.contains('&') {
+        machine.work(ALIASED)?;
+    }
+    Ok(parsed.map_err(|error| format!("error converting YAML to JSON: {}", error.as_go_tells())))
 }
 
 fn json(args: &[Value]) -> Result<serde_json::Value, String> {
@@ -129,15 +142,19 @@ fn json(args: &[Value]) -> Result<serde_json::Value, String> {
 const YAML: &str = "error unmarshaling JSON: while decoding JSON: ";
 
 /// A table, or one that holds the error under `Error`.
-fn object(parsed: Result<serde_json::Value, String>, prefix: &str) -> Value {
+fn object(
+    machine: &mut Machine<'_>,
+    parsed: Result<serde_json::Value, String>,
+    prefix: &str,
+) -> Result<Value, Failure> {
     let wrong = |error: String| {
         let map = Map::new();
         map.insert("Error", error);
-        Value::Map(map)
+        Ok(Value::Map(map))
     };
     match parsed {
-        Ok(value @ serde_json::Value::Object(_)) => from_json(&value),
-        Ok(serde_json::Value::Null) => Map::new().into(),
+        Ok(value @ serde_json::Value::Object(_)) => taken(machine, &value),
+        Ok(serde_json::Value::Null) => Ok(Map::new().into()),
         Ok(other) => wrong(format!(
             "{prefix}json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
             kind(&other)
@@ -147,15 +164,16 @@ fn object(parsed: Result<serde_json::Value, String>, prefix: &str) -> Value {
 }
 
 /// A list, or one that holds the error.
-fn array(parsed: Result<serde_json::Value, String>, prefix: &str) -> Value {
+fn array(machine: &mut Machine<'_>, parsed: Result<serde_json::Value, String>, prefix: &str) -> Result<Value, Failure> {
+    let wrong = |error: String| Ok(Value::from(vec![Value::from(error)]));
     match parsed {
-        Ok(value @ serde_json::Value::Array(_)) => from_json(&value),
-        Ok(serde_json::Value::Null) => List::new(Vec::new()).into(),
-        Ok(other) => Value::from(vec![Value::from(format!(
+        Ok(value @ serde_json::Value::Array(_)) => taken(machine, &value),
+        Ok(serde_json::Value::Null) => Ok(List::new(Vec::new()).into()),
+        Ok(other) => wrong(format!(
             "{prefix}json: cannot unmarshal {} into Go value of type []interface {{}}",
             kind(&other)
-        ))]),
-        Err(error) => Value::from(vec![Value::from(error)]),
+        )),
+        Err(error) => wrong(error),
     }
 }
 

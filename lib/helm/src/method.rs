@@ -16,8 +16,8 @@ pub(crate) fn values() -> Functions<'static> {
         .with("AsMap", "", |_, args| Ok(receiver(args).retyped(MapType::Any).into()))
         .with("PathValue", "s", |_, args| path_value(&receiver(args), path(args)))
         .with("Table", "s", |_, args| Ok(table(&receiver(args), path(args))?.into()))
-        .with("YAML", "", |_, args| {
-            let data = json::to_json(&receiver(args).into())?;
+        .with("YAML", "", |machine, args| {
+            let data = json::given(machine, &receiver(args).into())?;
             let text = goyaml::to_yaml(&data).map_err(|error| Failure::new(error.to_string()))?;
             Ok(text.into())
         })

@@ -3,17 +3,38 @@
 //! Reading covers what charts use: tables, arrays of tables, dotted keys, strings, numbers, booleans, arrays and inline
 //! tables.
 
-use gotemplate::Value;
+use gotemplate::{Failure, Machine, Value};
 use serde_json::{Map, Number, Value as Json};
 
-/// Writes a table.
-pub(crate) fn write(value: &Value) -> Result<String, String> {
-    let Value::Map(_) = value else {
-        return Err("toml: cannot encode a value that is no table at the top level".into());
+/// Values written while the machine takes one step.
+const VALUES_PER_STEP: usize = 4;
+
+/// Nesting at which writing gives up.
+const MAX_DEPTH: usize = 200;
+
+/// Writes a table, or a single value or list as it stands behind a key.
+///
+/// # Errors
+/// Something in it has no form in TOML, or a limit of the machine is reached.
+pub(crate) fn write(machine: &mut Machine<'_>, value: &Value) -> Result<String, Failure> {
+    let mut writer = Writer {
+        machine,
+        out: String::new(),
+        values: 0,
     };
-    let mut out = String::new();
-    table(value, &mut Vec::new(), &mut out, 0)?;
-    Ok(out)
+    match value {
+        Value::Map(_) => writer.table(value, &mut Vec::new(), 0)?,
+        Value::Missing | Value::Nil => return Err("reflect: call of reflect.Value.Type on zero Value".into()),
+        value if is_table_array(value) => return Err("toml: top-level values must be Go maps or structs".into()),
+        value => writer.plain(value, 0)?,
+    }
+    Ok(writer.out)
+}
+
+struct Writer<'w, 'm> {
+    machine: &'w mut Machine<'m>,
+    out: String,
+    values: usize,
 }
 
 fn is_table(value: &Value) -> bool {
@@ -51,90 +72,135 @@ fn quoted(text: &str) -> String {
     out
 }
 
-fn table(value: &Value, path: &mut Vec<String>, out: &mut String, depth: usize) -> Result<(), String> {
-    if depth > 200 {
-        return Err("toml: tables are nested too deeply".into());
-    }
-    let Value::Map(map) = value else {
-        return Ok(());
-    };
-    let indent = "  ".repeat(path.len().saturating_sub(1));
-    let inner = if path.is_empty() {
-        String::new()
-    } else {
-        format!("{indent}  ")
-    };
-    let entries: Vec<_> = map.to_vec().into_iter().filter(|(_, value)| !value.is_nil()).collect();
-    for (name, value) in entries
-        .iter()
-        .filter(|(_, value)| !is_table(value) && !is_table_array(value))
-    {
-        out.push_str(&format!("{inner}{} = {}\n", key(name), plain(value, depth)?));
-    }
-    for (name, value) in entries
-        .iter()
-        .filter(|(_, value)| is_table(value) || is_table_array(value))
-    {
-        path.push(key(name));
-        let head = path.join(".");
-        let indent = "  ".repeat(path.len() - 1);
-        // A table begins with a blank line where it stands at the top; an array's tables always do.
-        if path.len() == 1 && !out.is_empty() && is_table(value) {
-            out.push('\n');
+impl Writer<'_, '_> {
+    /// Accounts for a value. One that shares its parts could go on for ever.
+    fn count(&mut self) -> Result<(), Failure> {
+        self.values += 1;
+        if self.values.is_multiple_of(VALUES_PER_STEP) {
+            self.machine.work(1)?;
         }
-        match value {
-            Value::List(list) => {
-                for item in &list.to_vec() {
-                    if !out.is_empty() {
-                        out.push('\n');
+        if self.out.len() > self.machine.text_limit() {
+            // More than may be made: this says so.
+            self.machine.reserve(self.out.len())?;
+        }
+        Ok(())
+    }
+
+    fn table(&mut self, value: &Value, path: &mut Vec<String>, depth: usize) -> Result<(), Failure> {
+        if depth > MAX_DEPTH {
+            return Err("toml: tables are nested too deeply".into());
+        }
+        self.count()?;
+        let Value::Map(map) = value else {
+            return Ok(());
+        };
+        let indent = "  ".repeat(path.len().saturating_sub(1));
+        let inner = if path.is_empty() {
+            String::new()
+        } else {
+            format!("{indent}  ")
+        };
+        let entries: Vec<_> = map.to_vec().into_iter().filter(|(_, value)| !value.is_nil()).collect();
+        for (name, value) in entries
+            .iter()
+            .filter(|(_, value)| !is_table(value) && !is_table_array(value))
+        {
+            self.out.push_str(&format!("{inner}{} = ", key(name)));
+            self.plain(value, depth)?;
+            self.out.push('\n');
+        }
+        for (name, value) in entries
+            .iter()
+            .filter(|(_, value)| is_table(value) || is_table_array(value))
+        {
+            path.push(key(name));
+            let head = path.join(".");
+            let indent = "  ".repeat(path.len() - 1);
+            // A table begins with a blank line where it stands at the top; an array's tables always do.
+            if path.len() == 1 && !self.out.is_empty() && is_table(value) {
+                self.out.push('\n');
+            }
+            match value {
+                Value::List(list) => {
+                    for item in &list.to_vec() {
+                        if !self.out.is_empty() {
+                            self.out.push('\n');
+                        }
+                        self.out.push_str(&format!("{indent}[[{head}]]\n"));
+                        self.table(item, path, depth + 1)?;
                     }
-                    out.push_str(&format!("{indent}[[{head}]]\n"));
-                    table(item, path, out, depth + 1)?;
+                }
+                value => {
+                    self.out.push_str(&format!("{indent}[{head}]\n"));
+                    self.table(value, path, depth + 1)?;
                 }
             }
-            value => {
-                out.push_str(&format!("{indent}[{head}]\n"));
-                table(value, path, out, depth + 1)?;
-            }
+            path.pop();
         }
-        path.pop();
+        Ok(())
     }
-    Ok(())
+
+    fn plain(&mut self, value: &Value, depth: usize) -> Result<(), Failure> {
+        if depth > MAX_DEPTH {
+            return Err("toml: values are nested too deeply".into());
+        }
+        self.count()?;
+        match value {
+            Value::Bool(flag) => self.out.push_str(if *flag { "true" } else { "false" }),
+            Value::Str(text) => self.out.push_str(&quoted(text)),
+            Value::Float(number) => self.out.push_str(&float(*number)),
+            Value::List(list) => {
+                self.out.push('[');
+                for (place, item) in list.to_vec().iter().enumerate() {
+                    if place > 0 {
+                        self.out.push_str(", ");
+                    }
+                    self.plain(item, depth + 1)?;
+                }
+                self.out.push(']');
+            }
+            Value::Map(map) => {
+                self.out.push('{');
+                for (place, (name, value)) in map.to_vec().iter().enumerate() {
+                    if place > 0 {
+                        self.out.push_str(", ");
+                    }
+                    self.out.push_str(&format!("{} = ", key(name)));
+                    self.plain(value, depth + 1)?;
+                }
+                self.out.push('}');
+            }
+            Value::Missing | Value::Nil => return Err("toml: cannot encode array with nil element".into()),
+            other => match other.as_integer() {
+                Some(number) => self.out.push_str(&number.to_string()),
+                None => return Err(Failure::new(format!("unsupported type: {}", other.type_name()))),
+            },
+        }
+        Ok(())
+    }
 }
 
-fn plain(value: &Value, depth: usize) -> Result<String, String> {
-    if depth > 200 {
-        return Err("toml: values are nested too deeply".into());
+/// A float in the fewest digits: with an exponent from a million on and below a ten thousandth, else with a point.
+fn float(number: f64) -> String {
+    if number.is_nan() {
+        return "nan".into();
     }
-    Ok(match value {
-        Value::Bool(flag) => flag.to_string(),
-        Value::Str(text) => quoted(text),
-        Value::Float(number) => {
-            if number.fract() == 0.0 && number.abs() < 1e15 {
-                format!("{number:.1}")
-            } else {
-                number.to_string()
-            }
+    if number.is_infinite() {
+        return number.to_string();
+    }
+    let scientific = format!("{number:e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    match exponent.parse::<i32>().unwrap_or(0) {
+        -4..6 => {
+            let plain = number.to_string();
+            if plain.contains('.') { plain } else { plain + ".0" }
         }
-        Value::List(list) => {
-            let items = list.to_vec();
-            let items: Result<Vec<_>, _> = items.iter().map(|item| plain(item, depth + 1)).collect();
-            format!("[{}]", items?.join(", "))
-        }
-        Value::Map(map) => {
-            let items = map.to_vec();
-            let items: Result<Vec<_>, String> = items
-                .iter()
-                .map(|(name, value)| Ok(format!("{} = {}", key(name), plain(value, depth + 1)?)))
-                .collect();
-            format!("{{{}}}", items?.join(", "))
-        }
-        Value::Missing | Value::Nil => return Err("toml: cannot encode array with nil element".into()),
-        other => other
-            .as_integer()
-            .map(|number| number.to_string())
-            .ok_or_else(|| format!("unsupported type: {}", other.type_name()))?,
-    })
+        exponent => format!(
+            "{digits}e{}{:02}",
+            if exponent < 0 { '-' } else { '+' },
+            exponent.unsigned_abs()
+        ),
+    }
 }
 
 /// Reads a document.

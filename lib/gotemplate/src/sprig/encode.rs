@@ -40,24 +40,28 @@ pub(super) const TABLE: &[(&str, &str, Native)] = &[
         summed(machine, args)?;
         Ok(adler32(&bytes::of(string(args, 0))).to_string().into())
     }),
-    ("fromJson", "s", |_, args| {
-        Ok(parse(string(args, 0)).unwrap_or(Value::Nil))
+    ("fromJson", "s", |machine, args| {
+        Ok(Failure::forgive(parse(machine, string(args, 0)).map(Some))?.unwrap_or(Value::Nil))
     }),
-    ("mustFromJson", "s", |_, args| parse(string(args, 0))),
-    ("toJson", "a", |_, args| {
-        Ok(to_json(any(args, 0)).unwrap_or_default().into())
+    ("mustFromJson", "s", |machine, args| parse(machine, string(args, 0))),
+    ("toJson", "a", |machine, args| {
+        Ok(Failure::forgive(to_json(machine, any(args, 0)))?.into())
     }),
-    ("mustToJson", "a", |_, args| Ok(to_json(any(args, 0))?.into())),
-    ("toPrettyJson", "a", |_, args| {
-        Ok(to_pretty_json(any(args, 0)).unwrap_or_default().into())
+    ("mustToJson", "a", |machine, args| {
+        Ok(to_json(machine, any(args, 0))?.into())
     }),
-    ("mustToPrettyJson", "a", |_, args| {
-        Ok(to_pretty_json(any(args, 0))?.into())
+    ("toPrettyJson", "a", |machine, args| {
+        Ok(Failure::forgive(to_pretty_json(machine, any(args, 0)))?.into())
     }),
-    ("toRawJson", "a", |_, args| {
-        Ok(to_raw_json(any(args, 0)).unwrap_or_default().into())
+    ("mustToPrettyJson", "a", |machine, args| {
+        Ok(to_pretty_json(machine, any(args, 0))?.into())
     }),
-    ("mustToRawJson", "a", |_, args| Ok(to_raw_json(any(args, 0))?.into())),
+    ("toRawJson", "a", |machine, args| {
+        Ok(Failure::forgive(to_raw_json(machine, any(args, 0)))?.into())
+    }),
+    ("mustToRawJson", "a", |machine, args| {
+        Ok(to_raw_json(machine, any(args, 0))?.into())
+    }),
 ];
 
 /// What base64 text stands for; line breaks do not count. Errors are in Go's words.
@@ -128,19 +132,17 @@ fn adler32(bytes: &[u8]) -> u32 {
     (high << 16) | low
 }
 
-fn parse(text: &str) -> Result<Value, Failure> {
-    json::parse(text)
-        .map(|data| json::from_json(&data))
-        .map_err(Failure::new)
+fn parse(machine: &mut Machine<'_>, text: &str) -> Result<Value, Failure> {
+    json::taken(machine, &json::parse(text).map_err(Failure::new)?)
 }
 
 /// Compact JSON as Go writes it: `<`, `>` and `&` escaped.
-pub(crate) fn to_json(value: &Value) -> Result<String, Failure> {
-    Ok(goyaml::json::to_string(&json::to_json(value)?))
+pub(crate) fn to_json(machine: &mut Machine<'_>, value: &Value) -> Result<String, Failure> {
+    Ok(goyaml::json::to_string(&json::given(machine, value)?))
 }
 
-fn to_raw_json(value: &Value) -> Result<String, Failure> {
-    let text = to_json(value)?;
+fn to_raw_json(machine: &mut Machine<'_>, value: &Value) -> Result<String, Failure> {
+    let text = to_json(machine, value)?;
     Ok(text
         .replace("\\u003c", "<")
         .replace("\\u003e", ">")
@@ -148,9 +150,9 @@ fn to_raw_json(value: &Value) -> Result<String, Failure> {
 }
 
 /// Indented with two spaces.
-fn to_pretty_json(value: &Value) -> Result<String, Failure> {
+fn to_pretty_json(machine: &mut Machine<'_>, value: &Value) -> Result<String, Failure> {
     let mut out = String::new();
-    pretty(&json::to_json(value)?, 0, &mut out);
+    pretty(&json::given(machine, value)?, 0, &mut out);
     Ok(out)
 }
 

@@ -71,9 +71,18 @@ fn a_value_that_shares_a_part_many_times_is_not_followed() {
     let doubled = "{{ $l := list 1 }}{{ range until 60 }}{{ $l = list $l $l }}{{ end }}";
     stopped_by(&format!("{doubled}{{{{ $l }}}}"), "bytes");
     stopped_by(&format!("{doubled}{{{{ deepCopy $l | len }}}}"), "steps");
-    stopped_by(&format!("{doubled}{{{{ mustToJson $l }}}}"), "nodes");
+    stopped_by(&format!("{doubled}{{{{ mustToJson $l }}}}"), "a value of more than");
     let long = "{{ $l := list (repeat 1000000 \"x\") }}{{ range until 10 }}{{ $l = list $l $l }}{{ end }}";
     stopped_by(&format!("{long}{{{{ mustToJson $l }}}}"), "bytes");
+    // Also where no failure is told.
+    for name in ["toJson", "toPrettyJson", "toRawJson"] {
+        stopped_by(&format!("{long}{{{{ {name} $l }}}}"), "bytes");
+    }
+    let small = "{{ $l := list 1 }}{{ range until 10 }}{{ $l = list $l $l }}{{ end }}";
+    stopped_by(
+        &format!("{small}{{{{ range 1000 }}}}{{{{ $x := toJson $l }}}}{{{{ end }}}}"),
+        "steps",
+    );
 }
 
 #[test]
