@@ -43,7 +43,7 @@ fn packed(bytes: &[u8]) {
         }
     }
     if let Ok(chart) = Chart::from_archive(bytes) {
-        for file in chart.files.iter().chain(&chart.templates) {
+        for file in chart.files.iter().chain(chart.templates.iter()) {
             assert!(is_inside(&file.name), "{} leaves the archive", file.name);
         }
         used(&chart);
