@@ -117,6 +117,26 @@ mod tests {
         assert!(error.to_string().contains(PANICKED), "{error}");
     }
 
+    #[test]
+    fn templates_that_explode_are_stopped() {
+        for name in ["shared-parts", "shared-texts", "separators", "indentation"] {
+            let path = format!(
+                "{}/../../fuzz/regressions/template/{name}.txt",
+                env!("CARGO_MANIFEST_DIR")
+            );
+            let text = std::fs::read_to_string(path).unwrap();
+            let [template, values] = section::parts(&text);
+            // Each line is a template of its own, which begins with what it explodes.
+            let (before, calls) = template.split_once('\n').unwrap();
+            for call in calls.lines() {
+                match rendered(&chart(&format!("{before}{call}"), &values).unwrap()) {
+                    Ok(_) => panic!("{name}: {call} is printed"),
+                    Err(error) => assert!(error.contains(" more than "), "{name}: {call}: {error}"),
+                }
+            }
+        }
+    }
+
     /// A target whose templates all fail at the first function would find nothing.
     #[test]
     fn seeds_are_executed_to_their_end() {

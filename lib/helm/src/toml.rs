@@ -9,6 +9,9 @@ use serde_json::{Map, Number, Value as Json};
 /// Values written while the machine takes one step.
 const VALUES_PER_STEP: usize = 4;
 
+/// Values at which writing gives up.
+const MAX_VALUES: usize = 1_000_000;
+
 /// Nesting at which writing gives up.
 const MAX_DEPTH: usize = 200;
 
@@ -78,6 +81,9 @@ impl Writer<'_, '_> {
         self.values += 1;
         if self.values.is_multiple_of(VALUES_PER_STEP) {
             self.machine.work(1)?;
+        }
+        if self.values > MAX_VALUES {
+            return Err(Failure::Limit(format!("a value of more than {MAX_VALUES} values")));
         }
         if self.out.len() > self.machine.text_limit() {
             // More than may be made: this says so.
