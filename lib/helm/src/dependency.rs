@@ -9,11 +9,16 @@ use gotemplate::semver::{Constraint, Version};
 
 use crate::chart::{Chart, Dependency};
 use crate::overlay::{self, Node, Table};
-use crate::values::{self, Defaults, Error, Null, Values};
+use crate::values::{self, Defaults, Error, MAX_CHARTS, MAX_PATH, Null, Values};
 
 /// Leaves the charts in `chart` that are switched on, each under its alias.
 pub(crate) fn choose(chart: &mut Chart, values: &Values) -> Result<(), Error> {
-    select(chart, &overlay::given(values), "")
+    select(chart, &overlay::given(values), "", &mut 0)
+}
+
+/// The chart and all charts inside it.
+fn size(chart: &Chart) -> usize {
+    1 + chart.dependencies.iter().map(size).sum::<usize>()
 }
 
 /// Whether a chart is the one a dependency means.
@@ -33,7 +38,7 @@ fn matches(dependency: &Dependency, chart: &Chart) -> bool {
     }
 }
 
-fn select(chart: &mut Chart, values: &Table<'_>, path: &str) -> Result<(), Error> {
+fn select(chart: &mut Chart, values: &Table<'_>, path: &str, count: &mut usize) -> Result<(), Error> {
     // Without a list of its own, a chart takes everything in it as it is, lists of the charts inside included.
     if chart.metadata.dependencies.is_empty() {
         return Ok(());
@@ -47,6 +52,10 @@ fn select(chart: &mut Chart, values: &Table<'_>, path: &str) -> Result<(), Error
     let mut children: Vec<Chart> = found.iter().filter(|child| !listed(child)).cloned().collect();
     for dependency in &mut metadata.dependencies {
         if let Some(original) = found.iter().find(|child| matches(dependency, child)) {
+            *count += size(original);
+            if *count > MAX_CHARTS {
+                return Err(Error::Count);
+            }
             let mut child = original.clone();
             if !dependency.alias.is_empty() {
                 Arc::make_mut(&mut child.metadata).name.clone_from(&dependency.alias);
@@ -76,7 +85,7 @@ fn select(chart: &mut Chart, values: &Table<'_>, path: &str) -> Result<(), Error
     metadata.dependencies.retain(|dependency| dependency.enabled);
     for child in &mut chart.dependencies {
         let below = format!("{path}{}.", child.name());
-        select(child, &seen, &below)?;
+        select(child, &seen, &below, count)?;
     }
     Ok(())
 }
@@ -119,6 +128,9 @@ pub(crate) fn import(chart: &Chart) -> Result<Defaults<'_>, Error> {
     let mut imported = Table::new();
     for dependency in &chart.metadata.dependencies {
         for import in &dependency.imports {
+            if import.parent.split('.').count() > MAX_PATH {
+                return Err(Error::Nest);
+            }
             let from = format!("{}.{}", dependency.name, import.child);
             if let Some(table) = overlay::at(&defaults.own, &from).filter(Node::is_table) {
                 overlay::lay(&mut imported, &placed(&import.parent, table), Null::Stays);

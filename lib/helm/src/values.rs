@@ -9,6 +9,12 @@ use crate::chart::Chart;
 use crate::file;
 use crate::overlay::{self, Node, Numbers, Table};
 
+/// Charts that may take part in one, each counted under every name it is used by.
+pub(crate) const MAX_CHARTS: usize = 10_000;
+
+/// Names of the path under which values are imported.
+pub(crate) const MAX_PATH: usize = 100;
+
 /// Why values cannot be combined.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -20,6 +26,12 @@ pub enum Error {
         /// What was given, as Go shows it.
         found: String,
     },
+    /// Aliases multiply the charts inside beyond all measure.
+    #[error("more than {MAX_CHARTS} charts take part")]
+    Count,
+    /// The path under which a chart imports values is too long.
+    #[error("values are imported under more than {MAX_PATH} names")]
+    Nest,
     /// A text is no table of values; the words are those of Go's libraries.
     #[error("cannot unmarshal yaml document: {0}")]
     Parse(String),

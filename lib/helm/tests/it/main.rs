@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod charts;
+mod hostile;
 mod schemas;
 mod snippets;
 mod templates;
