@@ -65,7 +65,7 @@ impl<'a> Machine<'a> {
             ExprKind::Function(place, name) => {
                 self.stand(At::Expr(first));
                 let name = code.part(name);
-                self.function(code, dot, (name, place), At::Command(at), args.rest(), last)
+                self.function(code, dot, (name, place), At::Command(at), (args.rest(), last))
                     .map(Slot::from)
             }
             ExprKind::Pipe(pipe) => {
@@ -103,7 +103,7 @@ impl<'a> Machine<'a> {
                 Some(value) => Ok(value.into()),
                 None => Err(self.fail(format!("{} overflows int", code.part(text)))),
             },
-            ExprKind::Field(path) => self.fields(code, dot, dot.clone(), at, code.part(path), (args, last)),
+            ExprKind::Field(path) => self.fields(code, dot, dot.clone(), (at, code.part(path)), (args, last)),
             ExprKind::Variable(variable, path) => {
                 let Some(slot) = self.variable(variable) else {
                     return Err(self.fail(format!("undefined variable: {}", code.variable(variable))));
@@ -112,11 +112,11 @@ impl<'a> Machine<'a> {
                 if path.is_empty() {
                     Ok(slot)
                 } else {
-                    self.fields(code, dot, slot, at, path, (args, last))
+                    self.fields(code, dot, slot, (at, path), (args, last))
                 }
             }
             ExprKind::Function(place, name) => self
-                .function(code, dot, (code.part(name), place), At::Expr(at), args, last)
+                .function(code, dot, (code.part(name), place), At::Expr(at), (args, last))
                 .map(Slot::from),
             ExprKind::Pipe(pipe) => self.pipeline(code, dot, pipe).map(Slot::from),
             ExprKind::Chain(inner, path) => {
@@ -125,7 +125,7 @@ impl<'a> Machine<'a> {
                 }
                 let value = self.argument(code, dot, Param::Raw, inner)?;
                 // Go stands at the last part of the inner expression then.
-                self.fields(code, dot, value.into(), at, code.part(path), (args, last))
+                self.fields(code, dot, value.into(), (at, code.part(path)), (args, last))
             }
         }
     }
@@ -136,18 +136,17 @@ impl<'a> Machine<'a> {
         code: &Parsed,
         dot: &Slot,
         receiver: Slot,
-        at: Place,
-        path: &str,
+        (at, path): (Place, &str),
         (args, last): (Places, Option<Value>),
     ) -> Step<Slot> {
         let mut receiver = receiver;
         let mut path = path.get(1..).unwrap_or_default();
         // Names are short: a plain loop finds their end sooner than a search that is made for long texts.
         while let Some(end) = path.bytes().position(|byte| byte == b'.') {
-            receiver = self.field(code, dot, &receiver, at, &path[..end], (Places::default(), None))?;
+            receiver = self.field(code, dot, &receiver, (at, &path[..end]), (Places::default(), None))?;
             path = &path[end + 1..];
         }
-        self.field(code, dot, &receiver, at, path, (args, last))
+        self.field(code, dot, &receiver, (at, path), (args, last))
     }
 
     fn field(
@@ -155,8 +154,7 @@ impl<'a> Machine<'a> {
         code: &Parsed,
         dot: &Slot,
         receiver: &Slot,
-        at: Place,
-        name: &str,
+        (at, name): (Place, &str),
         (args, last): (Places, Option<Value>),
     ) -> Step<Slot> {
         let has_arguments = args.len() > 0 || last.is_some();
@@ -258,8 +256,7 @@ impl<'a> Machine<'a> {
         dot: &Slot,
         (name, place): (&str, Place),
         at: At,
-        args: Places,
-        last: Option<Value>,
+        (args, last): (Places, Option<Value>),
     ) -> Step<Value> {
         let functions = Rc::clone(&self.functions);
         let Some(function) = functions.at(place as usize) else {

@@ -184,7 +184,9 @@ impl<'a> Functions<'a> {
     /// Leaves functions out.
     #[must_use]
     pub fn without(self, names: &[&str]) -> Self {
-        self.entries().filter(|(name, _)| !names.contains(&&**name)).collect()
+        self.into_entries()
+            .filter(|(name, _)| !names.contains(&&**name))
+            .collect()
     }
 
     /// Adds all of `other`, which replace those of the same name.
@@ -193,18 +195,20 @@ impl<'a> Functions<'a> {
         if other.names.iter().all(|name| self.contains(name)) {
             // Templates that were parsed with these names stay good.
             let bodies = Arc::make_mut(&mut self.bodies);
-            for (name, function) in other.entries() {
+            for (name, function) in other.into_entries() {
                 if let Some(place) = self.places.get(&name) {
                     bodies[*place] = function;
                 }
             }
             return self;
         }
-        self.entries().chain(other.entries()).collect()
+        self.into_entries().chain(other.into_entries()).collect()
     }
 
-    fn entries(&self) -> impl Iterator<Item = (Arc<str>, Function<'a>)> {
-        self.names.iter().cloned().zip(self.bodies.iter().cloned())
+    fn into_entries(self) -> impl Iterator<Item = (Arc<str>, Function<'a>)> {
+        let bodies = Arc::unwrap_or_clone(self.bodies);
+        let names: Vec<Arc<str>> = self.names.iter().cloned().collect();
+        names.into_iter().zip(bodies)
     }
 
     /// Whether there is a function of that name.
@@ -244,7 +248,7 @@ impl<'a> Functions<'a> {
     }
 
     fn with_function(self, name: &str, function: Function<'a>) -> Self {
-        let one = std::iter::once((Arc::from(name), function)).collect();
+        let one = Self::from_iter([(Arc::from(name), function)]);
         self.and(one)
     }
 }

@@ -170,7 +170,7 @@ impl<'a> Machine<'a> {
     /// The execution stopped; what it had printed is gone.
     pub fn execute(&mut self, name: &str, dot: Value) -> Result<String, Error> {
         let tree = self.known(name)?;
-        self.print_apart(tree, dot, |printed| printed.to_owned())
+        self.print_apart(&tree, dot, str::to_owned)
     }
 
     fn known(&self, name: &str) -> Result<Rc<Tree>, Error> {
@@ -184,7 +184,7 @@ impl<'a> Machine<'a> {
     }
 
     /// What a template prints, apart from what was printed so far.
-    fn print_apart<T>(&mut self, tree: Rc<Tree>, dot: Value, take: impl FnOnce(&str) -> T) -> Result<T, Error> {
+    fn print_apart<T>(&mut self, tree: &Rc<Tree>, dot: Value, take: impl FnOnce(&str) -> T) -> Result<T, Error> {
         let fresh = self.spare.pop().unwrap_or_default();
         let out = std::mem::replace(&mut self.out, fresh);
         let at = std::mem::replace(&mut self.at, At::Nothing);
@@ -204,8 +204,8 @@ impl<'a> Machine<'a> {
     }
 
     /// Executes a template with variables of its own.
-    fn run_tree(&mut self, tree: Rc<Tree>, dot: Value) -> Result<(), Stop> {
-        let outer = self.running.replace(Rc::clone(&tree));
+    fn run_tree(&mut self, tree: &Rc<Tree>, dot: Value) -> Result<(), Stop> {
+        let outer = self.running.replace(Rc::clone(tree));
         let scope = std::mem::replace(&mut self.scope, self.variables.len());
         self.variables.push((ROOT, dot.clone().into()));
         let result = self.list(&tree.code, &dot.into(), tree.body);
@@ -227,7 +227,7 @@ impl<'a> Machine<'a> {
             return Err(Failure::new(format!("{message}: unable to execute template")));
         }
         tree.nested.update(|level| level + 1);
-        let result = self.print_apart(Rc::clone(&tree), dot, |printed| Text::from(printed));
+        let result = self.print_apart(&tree, dot, |printed: &str| printed.into());
         tree.nested.update(|level| level - 1);
         Ok(result?)
     }
@@ -519,6 +519,6 @@ impl<'a> Machine<'a> {
             Some(pipe) => self.pipeline(code, dot, pipe)?,
             None => Value::Missing,
         };
-        self.run_tree(tree, dot)
+        self.run_tree(&tree, dot)
     }
 }
