@@ -73,6 +73,7 @@ fn loose(files: &Files) {
             && !name.split('/').any(|part| part.is_empty() || part.starts_with('.'))
             && !name.contains('\\')
             && !content.starts_with(b"\xef\xbb\xbf")
+            && !is_folder(files, name)
     });
     if !plain {
         return;
@@ -85,6 +86,15 @@ fn loose(files: &Files) {
         Err(error) => panic!("files are a chart, their archive is none: {error}"),
     }
     charts_inside_packed(files, &chart);
+}
+
+/// Whether other files lie in something of that name.
+fn is_folder(files: &Files, name: &str) -> bool {
+    let inside = format!("{name}/");
+    files
+        .range(inside.clone()..)
+        .next()
+        .is_some_and(|(next, _)| next.starts_with(&inside))
 }
 
 /// A chart inside may be packed or not.
