@@ -2,9 +2,9 @@
 //! in turns, chart by chart.
 //!
 //! Two things are measured, each on both sides: *first* is from files to manifests with nothing kept from before;
-//! *again* is the loaded chart rendered once more. Charts that make keys are told apart, because a key takes either
-//! side longer than everything else in most charts, and each time another time. What sorting and parsing cost ours on
-//! top, as in `fleet template`, is shown beside.
+//! *again* is the loaded chart rendered once more. Charts that make keys or hash passwords are told apart, because that
+//! takes either side longer than everything else in most charts, and each time another time. What sorting and parsing
+//! cost ours on top, as in `fleet template`, is shown beside.
 
 mod side;
 
@@ -109,8 +109,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     let (keys, plain): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| row.keys);
     slowest(&plain);
-    summary("charts that make no keys", &plain);
-    summary("charts that make keys", &keys);
+    summary("charts that make no keys and hash no passwords", &plain);
+    summary("charts that make keys or hash passwords", &keys);
     let all: Vec<Row> = plain.into_iter().chain(keys).collect();
     summary("all charts", &all);
     report::line(format_args!(

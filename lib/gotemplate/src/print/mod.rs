@@ -77,7 +77,7 @@ pub(crate) fn sprintf(format: &str, args: &[Value], limit: usize) -> Result<Stri
 }
 
 /// Flags, width and precision of one verb.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq)]
 struct Spec {
     plus: bool,
     minus: bool,
@@ -231,6 +231,9 @@ impl Printer {
                 if let Some(bytes) = object.bytes().filter(|_| matches!(verb, 's' | 'q' | 'x' | 'X')) {
                     return self.string(&bytes::text(bytes), value, verb, spec, depth);
                 }
+                if let Some(bytes) = object.bytes().filter(|_| verb == 'v' && *spec == Spec::default()) {
+                    return self.numbers(bytes);
+                }
                 if !spec.syntax
                     && matches!(verb, 'v' | 's' | 'q' | 'x' | 'X')
                     && let Some(text) = object.display()
@@ -259,6 +262,29 @@ impl Printer {
                 self.joined(parts, brackets, (verb, names), spec, depth);
             }
         }
+    }
+
+    /// A list of bytes, which may be a whole file, as Go prints it: number by number.
+    fn numbers(&mut self, bytes: &[u8]) {
+        self.nodes = self.nodes.saturating_add(bytes.len());
+        if self.nodes > MAX_NODES {
+            self.over = true;
+            return;
+        }
+        let mut text = String::with_capacity(bytes.len() * 4 + 2);
+        text.push('[');
+        for (index, byte) in bytes.iter().enumerate() {
+            if index > 0 {
+                text.push(' ');
+            }
+            for (unit, least) in [(100, 100), (10, 10), (1, 0)] {
+                if *byte >= least {
+                    text.push(char::from(b'0' + byte / unit % 10));
+                }
+            }
+        }
+        text.push(']');
+        self.push(&text);
     }
 
     fn joined<'v>(

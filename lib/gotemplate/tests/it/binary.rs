@@ -1,6 +1,10 @@
 //! Bytes that are no UTF-8 survive from where they are read to where they are encoded.
 
-use gotemplate::{Engine, bytes, sprig};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use gotemplate::object::Bytes;
+use gotemplate::{Engine, Functions, Value, bytes, sprig};
 use serde_json::json;
 
 #[test]
@@ -30,4 +34,18 @@ fn a_picture_is_encoded_byte_by_byte() {
     // What is printed can be read as text.
     assert_eq!(show("{{ .picture }}"), "\u{fffd}PNG\0\u{fffd}\u{fffd}\n\u{e9}");
     assert_eq!(show("{{ trunc 1 \"\u{e9}\" }}{{ substr 1 2 \"\u{e9}\" }}"), "\u{e9}");
+}
+
+#[test]
+fn bytes_are_printed_as_numbers() {
+    let functions = Functions::new().with("raw", "", |_, _| {
+        Ok(Value::Object(Rc::new(Bytes(Arc::new(vec![0, 9, 10, 99, 100, 255])))))
+    });
+    let engine = Engine::new().functions(functions);
+    let show = |text: &str| engine.render("t", text, &json!({})).unwrap();
+    assert_eq!(show("{{ raw }}"), "[0 9 10 99 100 255]");
+    assert_eq!(
+        show("{{ printf \"%v %3v\" raw raw }}"),
+        "[0 9 10 99 100 255] [  0   9  10  99 100 255]"
+    );
 }
