@@ -247,13 +247,6 @@ impl Parsed {
         format!("{name}:{}:{column}", line(&self.text, pos))
     }
 
-    /// Whether these nodes print nothing but white space.
-    pub(crate) fn is_blank(&self, nodes: Nodes) -> bool {
-        self.nodes[nodes.range()]
-            .iter()
-            .all(|node| matches!(node, Node::Text(part) if self.part(*part).trim().is_empty()))
-    }
-
     /// Position and text of the node at a place.
     pub(crate) fn shown(&self, at: At) -> Option<(u32, String)> {
         match at {

@@ -181,7 +181,7 @@ impl Parser<'_, '_> {
         let text = self.token_text(token);
         let kind = match token.kind {
             Kind::Identifier => {
-                let Some(number) = (self.rules.function)(text) else {
+                let Some(number) = self.functions.find(text) else {
                     return Err(format!("function {} not defined", quote::quote(text)));
                 };
                 ExprKind::Function(place(number), token.part)

@@ -11,7 +11,7 @@ use crate::function::Functions;
 use crate::json;
 use crate::lex::Delims;
 use crate::machine::{LEVEL_STACK, MORE_STACK, Machine, MissingKey};
-use crate::parse::{self, Rules};
+use crate::parse;
 
 /// A configured renderer; cheap to clone, can be shared between threads.
 #[derive(Clone)]
@@ -104,12 +104,7 @@ impl<'a> Engine<'a> {
     /// # Errors
     /// The text is no template.
     pub fn parse(&self, name: &str, text: &str) -> Result<Parsed, Error> {
-        let rules = Rules {
-            delims: &self.delims,
-            functions: self.functions.known(),
-            function: &|function| self.functions.find(function),
-        };
-        parse::parse(name, text, &rules)
+        parse::parse(name, text, &self.delims, &self.functions)
     }
 
     /// Runs `work` with a fresh machine. Values made inside do not outlive it.

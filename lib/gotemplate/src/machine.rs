@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::function::Functions;
 use crate::lex::Delims;
 use crate::object::Kind;
-use crate::parse::{self, Rules};
+use crate::parse;
 use crate::template::{Templates, Tree};
 use crate::value::{Text, Value};
 use crate::{bytes, print, quote};
@@ -141,12 +141,7 @@ impl<'a> Machine<'a> {
     }
 
     fn parsed(&self, name: &str, text: &str) -> Result<Arc<Parsed>, Error> {
-        let rules = Rules {
-            delims: &self.delims,
-            functions: self.functions.known(),
-            function: &|function| self.functions.find(function),
-        };
-        Ok(Arc::new(parse::parse(name, text, &rules)?))
+        Ok(Arc::new(parse::parse(name, text, &self.delims, &self.functions)?))
     }
 
     /// Names the set of templates, as errors about unknown templates show it.

@@ -10,6 +10,7 @@ use crate::ast::{
     Branch, Call, Command, Definition, Expr, MAX_TEXT, Node, Nodes, Parsed, Part, Place, Places, Variable, line, place,
 };
 use crate::error::Error;
+use crate::function::Functions;
 use crate::lex::{self, Delims, Keyword, Kind, Token, Tokens};
 use crate::quote;
 use crate::value::Text;
@@ -21,30 +22,21 @@ const MAX_NESTING: usize = 400;
 const LEVEL_STACK: usize = 128 << 10;
 const MORE_STACK: usize = 2 << 20;
 
-/// What a parse needs to know.
-pub(crate) struct Rules<'r> {
-    pub(crate) delims: &'r Delims,
-    /// Names of functions, for the record.
-    pub(crate) functions: &'r Arc<[Arc<str>]>,
-    /// Finds the number of a function.
-    pub(crate) function: &'r dyn Fn(&str) -> Option<usize>,
-}
-
 /// Parses `text`. Only errors show its name.
-pub(crate) fn parse(name: &str, text: &str, rules: &Rules<'_>) -> Result<Parsed, Error> {
+pub(crate) fn parse(name: &str, text: &str, delims: &Delims, functions: &Functions<'_>) -> Result<Parsed, Error> {
     if text.len() > MAX_TEXT {
         return Err(Error::Limit {
             name: name.to_owned(),
             message: format!("a text of more than {MAX_TEXT} bytes"),
         });
     }
-    let tokens = lex::tokens(text, rules.delims);
+    let tokens = lex::tokens(text, delims);
     let mut parser = Parser {
         text,
         out: Parsed {
             text: String::new(),
-            delims: rules.delims.clone(),
-            functions: Arc::clone(rules.functions),
+            delims: delims.clone(),
+            functions: Arc::clone(functions.known()),
             definitions: Vec::new(),
             body: Nodes::default(),
             blank: false,
@@ -61,7 +53,7 @@ pub(crate) fn parse(name: &str, text: &str, rules: &Rules<'_>) -> Result<Parsed,
         },
         tokens,
         next: 0,
-        rules,
+        functions,
         name,
         open: Open::default(),
         numbers: HashMap::new(),
@@ -74,11 +66,10 @@ pub(crate) fn parse(name: &str, text: &str, rules: &Rules<'_>) -> Result<Parsed,
     parser.show(root);
     match parser.file() {
         Ok(body) => {
-            let mut parsed = parser.out;
-            text.clone_into(&mut parsed.text);
-            parsed.body = body;
-            parsed.blank = parsed.is_blank(body);
-            Ok(parsed)
+            parser.out.body = body;
+            parser.out.blank = parser.is_blank(body);
+            text.clone_into(&mut parser.out.text);
+            Ok(parser.out)
         }
         Err(message) => Err(parser.error(message)),
     }
@@ -91,7 +82,7 @@ pub(crate) struct Parser<'t, 'r> {
     pub(crate) out: Parsed,
     tokens: Tokens,
     next: usize,
-    pub(crate) rules: &'r Rules<'r>,
+    pub(crate) functions: &'r Functions<'r>,
     name: &'r str,
     pub(crate) open: Open,
     /// Variables by their name.
@@ -147,9 +138,7 @@ impl<'t> Parser<'t, '_> {
         let definition = Definition {
             name: name.into(),
             body,
-            blank: self.out.nodes[body.range()]
-                .iter()
-                .all(|node| matches!(node, Node::Text(part) if self.part(*part).trim().is_empty())),
+            blank: self.is_blank(body),
         };
         let known = &mut self.out.definitions;
         if let Some(old) = known.iter_mut().find(|old| old.name == definition.name) {
@@ -165,6 +154,13 @@ impl<'t> Parser<'t, '_> {
             known.push(definition);
         }
         Ok(())
+    }
+
+    /// Whether these nodes print nothing but white space.
+    fn is_blank(&self, nodes: Nodes) -> bool {
+        self.out.nodes[nodes.range()]
+            .iter()
+            .all(|node| matches!(node, Node::Text(part) if self.part(*part).trim().is_empty()))
     }
 
     pub(crate) fn part(&self, part: Part) -> &'t str {
