@@ -10,6 +10,7 @@ use kubeschema::schema::Type;
 use kubeschema::{smd, strict};
 use serde_json::Value;
 
+use crate::null::has_null;
 use crate::section;
 
 /// The stored object (with managedFields, or empty for none), then the configuration that is applied.
@@ -94,15 +95,6 @@ fn unowned(object: &Value) -> Value {
         metadata.remove("managedFields");
     }
     bare
-}
-
-fn has_null(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Array(items) => items.iter().any(has_null),
-        Value::Object(entries) => entries.values().any(has_null),
-        _ => false,
-    }
 }
 
 fn manager(name: &str, second: u8) -> Manager {

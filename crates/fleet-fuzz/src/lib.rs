@@ -7,6 +7,7 @@
 #![expect(clippy::panic, reason = "a broken law is reported by panicking")]
 
 mod call;
+mod null;
 mod section;
 
 pub mod apply;

@@ -9,6 +9,7 @@ use kubeschema::schema::Type;
 use kubeschema::smd;
 use serde_json::Value;
 
+use crate::null::has_null;
 use crate::section;
 
 /// An object of a built-in kind, a patch, and another state of the object.
@@ -134,15 +135,6 @@ fn is_identified(schema: &Type, value: &Value) -> bool {
 fn are_different<'v>(values: impl Iterator<Item = &'v Value>) -> bool {
     let mut seen = BTreeSet::new();
     values.map(Value::to_string).all(|value| seen.insert(value))
-}
-
-fn has_null(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Array(items) => items.iter().any(has_null),
-        Value::Object(entries) => entries.values().any(has_null),
-        _ => false,
-    }
 }
 
 /// Fields that a patch takes for orders.

@@ -7,6 +7,7 @@ use helm::set::{Mode, set};
 use helm::values::{Values, coalesce, merge};
 use serde_json::Value;
 
+use crate::null::has_null;
 use crate::section;
 
 /// Two values files, then the defaults of a chart and of the chart inside it, then expressions as `--set` takes them.
@@ -105,14 +106,5 @@ fn table(text: &str) -> Values {
     match goyaml::parse(text) {
         Ok(Value::Object(table)) => table,
         _ => Values::new(),
-    }
-}
-
-fn has_null(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Array(items) => items.iter().any(has_null),
-        Value::Object(entries) => entries.values().any(has_null),
-        _ => false,
     }
 }

@@ -82,6 +82,16 @@ impl Cluster {
         self.store.scan(scan)
     }
 
+    /// Everything in a scope, in the order of keys.
+    pub(crate) fn all(&self, scope: &str) -> Result<Vec<(Arc<str>, Entry)>> {
+        let scan = Scan {
+            scope,
+            ..Scan::default()
+        };
+        let page = self.store.scan(&scan).map_err(|error| failure(&error))?;
+        Ok(page.entries)
+    }
+
     /// Writes an object; `Ok(Err(now))` when the expectation does not hold.
     pub(crate) async fn put(
         &self,

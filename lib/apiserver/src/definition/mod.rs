@@ -27,13 +27,8 @@ const FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 pub(crate) fn serve_all(cluster: &Arc<Cluster>) -> Result<()> {
     let resource = cluster.builtin("apiextensions.k8s.io", "v1", "customresourcedefinitions")?;
     let scope = resource.scope();
-    let page = cluster
-        .scan(&Scan {
-            scope: &scope,
-            ..Scan::default()
-        })
-        .map_err(|error| failure(&error))?;
-    for (_, entry) in page.entries {
+    let entries = cluster.all(&scope)?;
+    for (_, entry) in entries {
         let definition = object::decode(&resource, &entry)?;
         serve(cluster, &definition, entry.created);
         marked(cluster, &resource, &definition, &entry);
@@ -133,15 +128,10 @@ async fn retry(cluster: &Arc<Cluster>, resource: &Arc<Resource>, changed: &Value
 /// The other definitions of a definition's group.
 fn group(cluster: &Cluster, resource: &Resource, object: &Value) -> Result<Vec<(Entry, Arc<Value>)>> {
     let (scope, group) = (resource.scope(), text(object, "/spec/group"));
-    let page = cluster
-        .scan(&Scan {
-            scope: &scope,
-            ..Scan::default()
-        })
-        .map_err(|error| failure(&error))?;
+    let entries = cluster.all(&scope)?;
     let registry = cluster.registry();
     let mut found = Vec::new();
-    for (key, entry) in page.entries {
+    for (key, entry) in entries {
         let name = key.strip_prefix(scope.as_str()).unwrap_or(&key);
         let Some((plural, other)) = name.split_once('.') else {
             continue;
@@ -233,18 +223,13 @@ async fn remove_instances(cluster: &Arc<Cluster>, resource: &Arc<Resource>, defi
     };
     change(cluster, resource, definition, in_progress).await?;
     let scope = instances(definition);
-    let page = cluster
-        .scan(&Scan {
-            scope: &scope,
-            ..Scan::default()
-        })
-        .map_err(|error| failure(&error))?;
+    let entries = cluster.all(&scope)?;
     let registry = cluster.registry();
     let (group, plural) = (text(definition, "/spec/group"), text(definition, "/spec/names/plural"));
     let served = registry
         .resources()
         .find(|resource| resource.group == group && resource.plural == plural);
-    for (key, entry) in page.entries {
+    for (key, entry) in entries {
         let metadata = object::metadata(&entry);
         match served {
             Some(instances) => verb::remove(cluster, instances, &metadata.namespace, &metadata.name).await?,

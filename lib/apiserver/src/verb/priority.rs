@@ -5,10 +5,9 @@
 use serde_json::{Value, json};
 
 use super::Request;
-use crate::cluster::{Cluster, failure};
+use crate::cluster::Cluster;
 use crate::object::{self, text};
 use crate::status::Result;
-use crate::store::Scan;
 
 /// What pods do to others when they say nothing.
 const PREEMPT: &str = "PreemptLowerPriority";
@@ -96,14 +95,9 @@ fn named(cluster: &Cluster, name: &str) -> Result<Option<Class>> {
 fn by_default(cluster: &Cluster) -> Result<Class> {
     let classes = cluster.builtin("scheduling.k8s.io", "v1", "priorityclasses")?;
     let scope = classes.scope();
-    let page = cluster
-        .scan(&Scan {
-            scope: &scope,
-            ..Scan::default()
-        })
-        .map_err(|error| failure(&error))?;
+    let entries = cluster.all(&scope)?;
     let mut found: Option<Class> = None;
-    for (_, entry) in page.entries {
+    for (_, entry) in entries {
         let object = object::decode(&classes, &entry)?;
         if object["globalDefault"] != true {
             continue;

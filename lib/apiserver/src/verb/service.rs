@@ -9,11 +9,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
 
-use crate::cluster::{Cluster, failure};
+use crate::cluster::Cluster;
 use crate::object::text;
 use crate::registry::Resource;
 use crate::status::{Cause, Result};
-use crate::store::Scan;
 
 /// Network and its size in bits: 10.0.0.0/16.
 const NETWORK: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 0);
@@ -215,14 +214,9 @@ pub(super) fn allocate(
 
 fn read(cluster: &Cluster, resource: &Resource) -> Result<Sets> {
     let scope = resource.scope();
-    let page = cluster
-        .scan(&Scan {
-            scope: &scope,
-            ..Scan::default()
-        })
-        .map_err(|error| failure(&error))?;
+    let entries = cluster.all(&scope)?;
     let mut sets = Sets::default();
-    for (_, entry) in page.entries {
+    for (_, entry) in entries {
         if let Ok(service) = serde_json::from_slice::<Value>(&entry.value) {
             let Grant { sets: held } = held(&service);
             sets.addresses.extend(held.addresses);
