@@ -1,7 +1,7 @@
 //! Our binaries as processes: started, listened to, ended politely or not.
 
 use std::io::{BufRead as _, BufReader};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -27,13 +27,24 @@ pub fn binary(name: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// An address on loopback that nothing listens on at the moment.
+/// Ports below those that the kernel gives to outgoing connections and to whoever asks for any.
+const PORTS: std::ops::Range<u16> = 15_000..31_000;
+
+/// An address on loopback that nothing listens on, for a program that is started there more than once. The kernel gives
+/// its port to nobody meanwhile.
 ///
 /// # Errors
 /// No port is free.
 pub fn free_address() -> Result<SocketAddr> {
-    let listener = TcpListener::bind("127.0.0.1:0").context("find a free port")?;
-    listener.local_addr().context("find a free port")
+    // Test programs that run at the same time start looking at different ports.
+    let first = std::process::id() as usize * 97 % PORTS.len();
+    PORTS
+        .cycle()
+        .skip(first)
+        .take(PORTS.len())
+        .map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
+        .find(|address| TcpListener::bind(address).is_ok())
+        .context("find a free port")
 }
 
 /// A running process. Killed when dropped.

@@ -9,14 +9,16 @@
 mod certificate;
 mod https;
 mod kwok;
+mod port;
 
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use serde_json::json;
+
+use crate::port::Held;
 
 /// How long the API server may take to become ready. It takes 3 s on two idle cores; loaded
 /// machines get a minute and a half.
@@ -27,6 +29,9 @@ const READY_WITHIN: Duration = Duration::from_secs(90);
 const CONTROLLERS: &str = "serviceaccount-controller,serviceaccount-token-controller,namespace-controller,\
 garbage-collector-controller,deployment-controller,replicaset-controller,statefulset-controller,daemonset-controller,\
 job-controller,root-ca-certificate-publisher-controller,clusterrole-aggregation-controller,resourcequota-controller";
+
+/// Nobody asks the controller manager and the scheduler anything, so they take no port.
+const SERVES_NOTHING: &str = "--secure-port=0";
 
 /// Why a control plane could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -48,13 +53,21 @@ pub enum Error {
     /// A certificate could not be made.
     #[error("make certificates")]
     Certificate(#[from] rcgen::Error),
-    /// The API server did not answer in time, or ended.
-    #[error("{program} did not become ready; its log is {}", log.display())]
+    /// The API server did not answer in time.
+    #[error("kube-apiserver was not ready after {} s; the end of its log:\n{log}", READY_WITHIN.as_secs())]
     NotReady {
+        /// The last lines of its log.
+        log: String,
+    },
+    /// A program ended before the API server was ready.
+    #[error("{program} ended with {status} while it should start; the end of its log:\n{log}")]
+    Ended {
         /// Name of the program.
         program: &'static str,
-        /// Its log file.
-        log: PathBuf,
+        /// Its exit status.
+        status: ExitStatus,
+        /// The last lines of its log.
+        log: String,
     },
 }
 
@@ -77,7 +90,15 @@ pub struct Options {
 pub struct ControlPlane {
     directory: PathBuf,
     server: String,
-    processes: Vec<Child>,
+    processes: Vec<Process>,
+    /// Nobody else gets the ports while they are held here.
+    _ports: [Held; 3],
+}
+
+#[derive(Debug)]
+struct Process {
+    name: &'static str,
+    child: Child,
 }
 
 impl ControlPlane {
@@ -116,11 +137,14 @@ impl ControlPlane {
         }
         std::fs::create_dir_all(directory).map_err(io(format!("create {}", directory.display())))?;
         certificate::write_all(directory)?;
-        let [client_port, peer_port, api_port, manager_port, scheduler_port] = free_ports()?;
+        let held = || Held::take().map_err(io("find a free port"));
+        let ports = [held()?, held()?, held()?];
+        let [client_port, peer_port, api_port] = ports.each_ref().map(Held::number);
         let mut plane = Self {
             directory: directory.to_owned(),
             server: format!("https://127.0.0.1:{api_port}"),
             processes: Vec::new(),
+            _ports: ports,
         };
         let path = |name: &str| directory.join(name).display().to_string();
         let etcd = format!("http://127.0.0.1:{client_port}");
@@ -133,6 +157,7 @@ impl ControlPlane {
             format!("--initial-advertise-peer-urls={peer}"),
             format!("--initial-cluster=default={peer}"),
             "--log-level=warn".to_owned(),
+            "--socket-reuse-port=true".to_owned(),
         ];
         arguments.extend(etcd_flags.iter().copied().map(str::to_owned));
         plane.spawn(programs, "etcd", &arguments)?;
@@ -144,6 +169,7 @@ impl ControlPlane {
                 "--bind-address=127.0.0.1".to_owned(),
                 "--advertise-address=127.0.0.1".to_owned(),
                 format!("--secure-port={api_port}"),
+                "--permit-port-sharing=true".to_owned(),
                 format!("--tls-cert-file={}", path("server.crt")),
                 format!("--tls-private-key-file={}", path("server.key")),
                 format!("--client-ca-file={}", path("ca.crt")),
@@ -170,8 +196,7 @@ impl ControlPlane {
                     format!("--root-ca-file={}", path("ca.crt")),
                     format!("--service-account-private-key-file={}", path("accounts.key")),
                     "--leader-elect=false".to_owned(),
-                    "--bind-address=127.0.0.1".to_owned(),
-                    format!("--secure-port={manager_port}"),
+                    SERVES_NOTHING.to_owned(),
                     format!("--controllers={CONTROLLERS}"),
                 ],
             )?;
@@ -183,8 +208,7 @@ impl ControlPlane {
                 &[
                     format!("--kubeconfig={kubeconfig}"),
                     "--leader-elect=false".to_owned(),
-                    "--bind-address=127.0.0.1".to_owned(),
-                    format!("--secure-port={scheduler_port}"),
+                    SERVES_NOTHING.to_owned(),
                 ],
             )?;
             kwok::write_config(directory)?;
@@ -219,7 +243,7 @@ impl ControlPlane {
     /// Ids of its processes, etcd's and kube-apiserver's first.
     #[must_use]
     pub fn process_ids(&self) -> Vec<u32> {
-        self.processes.iter().map(Child::id).collect()
+        self.processes.iter().map(|process| process.child.id()).collect()
     }
 
     /// PEM of the CA that signed the API server's certificate.
@@ -247,8 +271,8 @@ impl ControlPlane {
         https::Client::new(&self.server, &self.directory)
     }
 
-    fn spawn(&mut self, programs: &Path, name: &str, arguments: &[String]) -> Result<(), Error> {
-        let log = self.directory.join(format!("{name}.log"));
+    fn spawn(&mut self, programs: &Path, name: &'static str, arguments: &[String]) -> Result<(), Error> {
+        let log = self.log(name);
         let file = std::fs::File::create(&log).map_err(io(format!("create {}", log.display())))?;
         let errors = file.try_clone().map_err(io("open the log twice"))?;
         let child = Command::new(programs.join(name))
@@ -258,8 +282,19 @@ impl ControlPlane {
             .stderr(errors)
             .spawn()
             .map_err(io(format!("start {name}")))?;
-        self.processes.push(child);
+        self.processes.push(Process { name, child });
         Ok(())
+    }
+
+    fn log(&self, name: &str) -> PathBuf {
+        self.directory.join(format!("{name}.log"))
+    }
+
+    /// What explains a failure; the log itself may be gone with its directory when somebody reads of it.
+    fn log_end(&self, name: &str) -> String {
+        let text = std::fs::read_to_string(self.log(name)).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(20)..].join("\n")
     }
 
     fn write_kubeconfig(&self) -> Result<(), Error> {
@@ -279,7 +314,7 @@ impl ControlPlane {
     }
 
     fn write_pids(&self) -> Result<(), Error> {
-        let pids: Vec<String> = self.processes.iter().map(|child| child.id().to_string()).collect();
+        let pids: Vec<String> = self.process_ids().iter().map(u32::to_string).collect();
         std::fs::write(self.directory.join("pids"), pids.join("\n")).map_err(io("write the process ids"))
     }
 
@@ -291,16 +326,21 @@ impl ControlPlane {
             if answers("/readyz") && answers("/api/v1/namespaces/default") {
                 return Ok(());
             }
-            let ended = self
-                .processes
-                .iter_mut()
-                .any(|child| !matches!(child.try_wait(), Ok(None)));
-            if ended || Instant::now() > deadline {
-                let log = self.directory.join("kube-apiserver.log");
-                return Err(Error::NotReady {
-                    program: "kube-apiserver",
-                    log,
-                });
+            for process in &mut self.processes {
+                let waited = process.child.try_wait();
+                let name = process.name;
+                if let Some(status) = waited.map_err(io(format!("wait for {name}")))? {
+                    let log = self.log_end(name);
+                    return Err(Error::Ended {
+                        program: name,
+                        status,
+                        log,
+                    });
+                }
+            }
+            if Instant::now() > deadline {
+                let log = self.log_end("kube-apiserver");
+                return Err(Error::NotReady { log });
             }
             pause();
         }
@@ -319,10 +359,10 @@ fn pause() {
 impl Drop for ControlPlane {
     fn drop(&mut self) {
         // The API server first, so that it does not retry against a store that is gone.
-        for child in self.processes.iter_mut().rev() {
+        for process in self.processes.iter_mut().rev() {
             // It may have ended by itself; there is nobody to tell.
-            let _ = child.kill();
-            let _ = child.wait();
+            let _ = process.child.kill();
+            let _ = process.child.wait();
         }
     }
 }
@@ -339,16 +379,4 @@ pub fn stop(directory: &Path) -> Result<(), Error> {
     // A process that is already gone makes `kill` fail; that is the state asked for.
     let _ = Command::new("kill").args(&pids).stderr(Stdio::null()).status();
     std::fs::remove_file(&file).map_err(io(format!("remove {}", file.display())))
-}
-
-fn free_ports<const N: usize>() -> Result<[u16; N], Error> {
-    // Held together, so that no two are the same.
-    let mut listeners = Vec::with_capacity(N);
-    let mut ports = [0; N];
-    for port in &mut ports {
-        let listener = TcpListener::bind("127.0.0.1:0").map_err(io("find a free port"))?;
-        *port = listener.local_addr().map_err(io("find a free port"))?.port();
-        listeners.push(listener);
-    }
-    Ok(ports)
 }
