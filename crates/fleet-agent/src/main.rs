@@ -12,6 +12,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
+/// Rendering takes a fifth less time than with the C library's (docs/adr/0010-allocator.md).
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Agent of a cluster that Fleet deploys to.
 #[derive(Parser)]
 #[command(name = "fleetagent", version)]

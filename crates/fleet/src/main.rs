@@ -11,6 +11,10 @@ mod printer;
 mod program;
 mod standalone;
 
+/// Rendering takes a fifth less time than with the C library's (docs/adr/0010-allocator.md).
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     program::use_one_crypto_provider();
     let args = match args::Args::try_parse() {
