@@ -117,8 +117,9 @@ impl Default for Delims {
 pub(crate) fn tokens(input: &str, delims: &Delims) -> Tokens {
     let mut lexer = Lexer {
         input,
-        delims,
-        left: memmem::Finder::new(&delims.left),
+        bytes: input.as_bytes(),
+        left: delims.left.as_bytes(),
+        right: delims.right.as_bytes(),
         pos: 0,
         out: Vec::with_capacity(input.len() / 12 + 8),
         spaced: false,
@@ -128,7 +129,7 @@ pub(crate) fn tokens(input: &str, delims: &Delims) -> Tokens {
     if let Err(message) = lexer.run() {
         problem = message;
         lexer.pos = lexer.pos.min(input.len());
-        lexer.push(Kind::Error, 0);
+        lexer.push(Kind::Error, lexer.pos);
     }
     Tokens {
         list: lexer.out,
@@ -138,8 +139,10 @@ pub(crate) fn tokens(input: &str, delims: &Delims) -> Tokens {
 
 struct Lexer<'t, 'd> {
     input: &'t str,
-    delims: &'d Delims,
-    left: memmem::Finder<'d>,
+    /// The same as bytes: all that gives a text its structure is ASCII.
+    bytes: &'t [u8],
+    left: &'d [u8],
+    right: &'d [u8],
     pos: usize,
     out: Vec<Token>,
     /// Whether white space stands before the next token.
@@ -149,268 +152,305 @@ struct Lexer<'t, 'd> {
 
 type Step<T> = Result<T, String>;
 
-const SPACES: &[char] = &[' ', '\t', '\r', '\n'];
-
-/// Length of the white space at the start.
-fn spaces(text: &str) -> usize {
-    text.bytes()
-        .position(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
-        .unwrap_or(text.len())
+/// What a byte is inside an action, as far as one byte can tell.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Space,
+    /// A letter or the underscore.
+    Letter,
+    Digit,
+    /// What else may stand right behind a word: one of `.,|:=()`.
+    Ends,
+    /// Other visible characters.
+    Mark,
+    Control,
+    /// A part of a character that is not ASCII.
+    Wide,
 }
 
-impl<'t> Lexer<'t, '_> {
-    fn rest(&self) -> &'t str {
-        self.input.get(self.pos..).unwrap_or("")
+/// One look-up per byte instead of a chain of comparisons: most of a template is words and spaces.
+const CLASSES: [Class; 256] = {
+    let mut classes = [Class::Control; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        classes[byte] = match byte as u8 {
+            b' ' | b'\t' | b'\r' | b'\n' => Class::Space,
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' => Class::Letter,
+            b'0'..=b'9' => Class::Digit,
+            b'.' | b',' | b'|' | b':' | b'=' | b'(' | b')' => Class::Ends,
+            b'!'..=b'~' => Class::Mark,
+            0x80.. => Class::Wide,
+            _ => Class::Control,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+fn class(byte: u8) -> Class {
+    CLASSES[usize::from(byte)]
+}
+
+impl Lexer<'_, '_> {
+    fn byte(&self, at: usize) -> Option<u8> {
+        self.bytes.get(at).copied()
     }
 
-    /// Makes the next `len` bytes a token.
-    fn push(&mut self, kind: Kind, len: usize) {
-        let from = self.pos;
-        self.pos += len;
+    /// Whether a delimiter or mark stands at a place.
+    fn stands(&self, at: usize, mark: &[u8]) -> bool {
+        // Almost every place is none, which its first byte shows.
+        self.byte(at) == mark.first().copied() && self.bytes.get(at..).is_some_and(|rest| rest.starts_with(mark))
+    }
+
+    /// Makes what stands between here and `end` a token.
+    fn push(&mut self, kind: Kind, end: usize) {
         self.out.push(Token {
             kind,
             spaced: std::mem::take(&mut self.spaced),
             part: Part {
-                from: place(from),
-                to: place(self.pos),
+                from: place(self.pos),
+                to: place(end),
             },
         });
+        self.pos = end;
+    }
+
+    /// Where the white space ends that begins at a place.
+    fn past_spaces(&self, mut at: usize) -> usize {
+        while self.byte(at).is_some_and(|byte| class(byte) == Class::Space) {
+            at += 1;
+        }
+        at
+    }
+
+    /// Where the word ends that begins, or goes on, at a place.
+    fn past_word(&self, mut at: usize) -> usize {
+        while let Some(byte) = self.byte(at) {
+            match class(byte) {
+                Class::Letter | Class::Digit => at += 1,
+                Class::Wide => match self.character(at) {
+                    Some(character) if is_word(character) => at += character.len_utf8(),
+                    _ => break,
+                },
+                _ => break,
+            }
+        }
+        at
+    }
+
+    fn character(&self, at: usize) -> Option<char> {
+        self.input.get(at..)?.chars().next()
     }
 
     fn run(&mut self) -> Step<()> {
         loop {
-            let rest = self.rest();
-            let Some(found) = self.left.find(rest.as_bytes()) else {
-                if !rest.is_empty() {
-                    self.push(Kind::Text, rest.len());
+            let Some(found) = self.opening() else {
+                if self.pos < self.bytes.len() {
+                    self.push(Kind::Text, self.bytes.len());
                 }
-                self.push(Kind::End, 0);
+                self.push(Kind::End, self.bytes.len());
                 return Ok(());
             };
-            let after = &rest[found + self.delims.left.len()..];
-            let trims = has_left_trim(after);
-            let text = &rest[..found];
-            let kept = if trims { text.trim_end_matches(SPACES) } else { text };
-            if !kept.is_empty() {
-                self.push(Kind::Text, kept.len());
+            let after = found + self.left.len();
+            let trims =
+                self.byte(after) == Some(b'-') && self.byte(after + 1).is_some_and(|byte| class(byte) == Class::Space);
+            let mut end = found;
+            while trims && end > self.pos && class(self.bytes[end - 1]) == Class::Space {
+                end -= 1;
             }
-            self.pos += text.len() - kept.len();
-            let marker = if trims { 2 } else { 0 };
-            if after[marker..].starts_with("/*") {
-                self.comment(self.delims.left.len() + marker)?;
+            if end > self.pos {
+                self.push(Kind::Text, end);
+            }
+            self.pos = found;
+            let inside = if trims { after + 2 } else { after };
+            if self.stands(inside, b"/*") {
+                self.comment(inside)?;
             } else {
-                let left = self.delims.left.len();
-                self.push(Kind::Left, left);
-                self.pos += marker;
+                self.push(Kind::Left, after);
+                self.pos = inside;
                 self.parens = 0;
                 self.action()?;
             }
         }
     }
 
-    fn comment(&mut self, skip: usize) -> Step<()> {
-        let start = self.pos;
-        self.pos += skip;
-        let rest = self.rest();
-        let Some(end) = memmem::find(rest.as_bytes(), b"*/") else {
-            self.pos = start;
+    /// Where the next action begins.
+    fn opening(&self) -> Option<usize> {
+        let Some(&first) = self.left.first() else {
+            return Some(self.pos);
+        };
+        // Text holds the first byte seldom without the others, so that looking for it alone is the fastest way.
+        let mut from = self.pos;
+        loop {
+            let found = from + memchr::memchr(first, self.bytes.get(from..)?)?;
+            if self.stands(found, self.left) {
+                return Some(found);
+            }
+            from = found + 1;
+        }
+    }
+
+    /// Passes a comment whose mark stands at a place.
+    fn comment(&mut self, mark: usize) -> Step<()> {
+        let Some(end) = memmem::find(&self.bytes[mark..], b"*/") else {
             return Err("unclosed comment".into());
         };
-        self.pos += end + 2;
-        match self.right_delim() {
-            Some((len, trims)) => {
-                self.pos += len;
-                if trims {
-                    self.skip_spaces();
-                }
-                Ok(())
-            }
-            None => Err("comment ends before closing delimiter".into()),
+        let end = mark + end + 2;
+        if let Some(after) = self.trimming(end) {
+            self.pos = self.past_spaces(after + self.right.len());
+        } else if self.stands(end, self.right) {
+            self.pos = end + self.right.len();
+        } else {
+            self.pos = end;
+            return Err("comment ends before closing delimiter".into());
         }
+        Ok(())
     }
 
-    fn skip_spaces(&mut self) {
-        let rest = self.rest();
-        self.pos += spaces(rest);
-    }
-
-    /// Length of a closing delimiter here (with its trim marker), and whether it trims.
-    fn right_delim(&self) -> Option<(usize, bool)> {
-        let rest = self.rest();
-        let bytes = rest.as_bytes();
-        let right = self.delims.right.as_bytes();
-        if matches!(bytes, [b' ' | b'\t' | b'\r' | b'\n', b'-', ..]) && bytes[2..].starts_with(right) {
-            return Some((2 + right.len(), true));
-        }
-        // Almost every place is no delimiter, which its first byte shows.
-        (bytes.first() == right.first() && bytes.starts_with(right)).then_some((right.len(), false))
+    /// Where the closing delimiter stands whose trim marker begins, with its space, at a place.
+    fn trimming(&self, at: usize) -> Option<usize> {
+        let space = self.byte(at).is_some_and(|byte| class(byte) == Class::Space);
+        (space && self.byte(at + 1) == Some(b'-') && self.stands(at + 2, self.right)).then_some(at + 2)
     }
 
     fn action(&mut self) -> Step<()> {
         loop {
-            if let Some((len, trims)) = self.right_delim() {
+            if self.stands(self.pos, self.right) {
                 if self.parens > 0 {
                     return Err("unclosed left paren".into());
                 }
-                if trims {
-                    self.pos += 2;
-                    self.push(Kind::Right, len - 2);
-                    self.skip_spaces();
-                } else {
-                    self.push(Kind::Right, len);
-                }
+                self.push(Kind::Right, self.pos + self.right.len());
                 return Ok(());
             }
-            self.word()?;
+            let Some(first) = self.byte(self.pos) else {
+                return Err("unclosed action".into());
+            };
+            if class(first) != Class::Space {
+                self.word(first)?;
+                continue;
+            }
+            let end = self.past_spaces(self.pos);
+            // The last space before a trimming delimiter belongs to the delimiter.
+            if let Some(delimiter) = self.trimming(end - 1) {
+                self.pos = end - 1;
+                if self.parens > 0 {
+                    return Err("unclosed left paren".into());
+                }
+                self.pos = delimiter;
+                self.push(Kind::Right, delimiter + self.right.len());
+                self.pos = self.past_spaces(self.pos);
+                return Ok(());
+            }
+            self.pos = end;
+            self.spaced = true;
         }
     }
 
-    fn word(&mut self) -> Step<()> {
-        let rest = self.rest();
-        let Some(first) = rest.chars().next() else {
-            return Err("unclosed action".into());
-        };
+    fn word(&mut self, first: u8) -> Step<()> {
+        let next = self.pos + 1;
         match first {
-            ' ' | '\t' | '\r' | '\n' => {
-                let mut len = spaces(rest);
-                // A space before a trimming delimiter belongs to the delimiter.
-                if rest[len..]
-                    .strip_prefix('-')
-                    .is_some_and(|tail| tail.starts_with(self.delims.right.as_str()))
-                {
-                    len -= 1;
-                }
-                self.pos += len;
-                self.spaced |= len > 0;
-            }
-            '=' => self.push(Kind::Assign, 1),
-            ':' => {
-                if !rest.starts_with(":=") {
-                    self.pos += 1;
+            b'=' => self.push(Kind::Assign, next),
+            b':' => {
+                if self.byte(next) != Some(b'=') {
+                    self.pos = next;
                     return Err("expected :=".into());
                 }
-                self.push(Kind::Declare, 2);
+                self.push(Kind::Declare, next + 1);
             }
-            '|' => self.push(Kind::Pipe, 1),
-            '"' => self.quoted(rest)?,
-            '`' => {
-                let Some(end) = rest[1..].find('`') else {
+            b'|' => self.push(Kind::Pipe, next),
+            b'"' => self.quoted(b'"', Kind::Str, "unterminated quoted string")?,
+            b'\'' => self.quoted(b'\'', Kind::Char, "unterminated character constant")?,
+            b'`' => {
+                let Some(end) = memchr::memchr(b'`', &self.bytes[next..]) else {
                     return Err("unterminated raw quoted string".into());
                 };
-                self.push(Kind::RawStr, end + 2);
+                self.push(Kind::RawStr, next + end + 1);
             }
-            '$' => {
-                let len = 1 + word_len(&rest[1..]);
-                self.end_of_word(len)?;
-                self.push(Kind::Variable, len);
+            b'$' => self.name(Kind::Variable, self.past_word(next))?,
+            b'.' => {
+                let end = self.past_word(next);
+                if self.byte(next).is_some_and(|byte| byte.is_ascii_digit()) {
+                    self.number()?;
+                } else if end > next {
+                    self.name(Kind::Field, end)?;
+                } else {
+                    self.name(Kind::Dot, next)?;
+                }
             }
-            '\'' => self.character(rest)?,
-            '.' => match rest[1..].chars().next() {
-                Some(next) if next.is_ascii_digit() => self.number(rest)?,
-                Some(next) if is_word(next) => {
-                    let len = 1 + word_len(&rest[1..]);
-                    self.end_of_word(len)?;
-                    self.push(Kind::Field, len);
-                }
-                _ => {
-                    self.end_of_word(1)?;
-                    self.push(Kind::Dot, 1);
-                }
-            },
-            '+' | '-' | '0'..='9' => self.number(rest)?,
-            '(' => {
+            b'+' | b'-' | b'0'..=b'9' => self.number()?,
+            b'(' => {
                 self.parens += 1;
-                self.push(Kind::OpenParen, 1);
+                self.push(Kind::OpenParen, next);
             }
-            ')' => {
+            b')' => {
                 if self.parens == 0 {
-                    self.pos += 1;
+                    self.pos = next;
                     return Err("unexpected right paren".into());
                 }
                 self.parens -= 1;
-                self.push(Kind::CloseParen, 1);
+                self.push(Kind::CloseParen, next);
             }
-            first if is_word(first) => {
-                let len = word_len(rest);
-                self.end_of_word(len)?;
-                let kind = match &rest[..len] {
-                    "true" | "false" => Kind::Bool,
-                    word => keyword(word).map_or(Kind::Identifier, Kind::Keyword),
-                };
-                self.push(kind, len);
-            }
-            ',' => self.push(Kind::Comma, 1),
-            first if first.is_ascii_graphic() => self.push(Kind::Other, 1),
-            first => {
-                return Err(format!(
-                    "unrecognized character in action: {}",
-                    crate::quote::code_point(first)
-                ));
+            b',' => self.push(Kind::Comma, next),
+            _ if class(first) == Class::Mark => self.push(Kind::Other, next),
+            _ => {
+                let end = self.past_word(self.pos);
+                if end == self.pos {
+                    let bad = crate::quote::code_point(self.character(end).unwrap_or_default());
+                    return Err(format!("unrecognized character in action: {bad}"));
+                }
+                self.name(known(&self.bytes[self.pos..end]), end)?;
             }
         }
         Ok(())
     }
 
-    /// A word must be followed by something that cannot be part of one.
-    fn end_of_word(&mut self, len: usize) -> Step<()> {
-        let after = &self.rest()[len..];
-        match after.as_bytes().first() {
-            None | Some(b' ' | b'\t' | b'\r' | b'\n' | b'.' | b',' | b'|' | b':' | b'=' | b')' | b'(') => Ok(()),
-            _ if after.starts_with(self.delims.right.as_str()) => Ok(()),
-            Some(_) => {
-                self.pos += len;
-                let bad = after.chars().next().unwrap_or_default();
-                Err(format!("bad character {}", crate::quote::code_point(bad)))
-            }
+    /// Makes what stands between here and `end` a token; it must be followed by something that cannot be part of it.
+    fn name(&mut self, kind: Kind, end: usize) -> Step<()> {
+        let ends = self
+            .byte(end)
+            .is_none_or(|byte| matches!(class(byte), Class::Space | Class::Ends));
+        if ends || self.stands(end, self.right) {
+            self.push(kind, end);
+            return Ok(());
         }
+        self.pos = end;
+        let bad = self.character(end).unwrap_or_default();
+        Err(format!("bad character {}", crate::quote::code_point(bad)))
     }
 
-    fn quoted(&mut self, rest: &str) -> Step<()> {
-        let mut escaped = false;
-        for (at, character) in rest.char_indices().skip(1) {
-            match character {
-                '\n' => break,
-                _ if escaped => escaped = false,
-                '\\' => escaped = true,
-                '"' => {
-                    self.push(Kind::Str, at + 1);
+    /// A literal between two marks, on one line; a backslash takes the meaning from the mark behind it.
+    fn quoted(&mut self, mark: u8, kind: Kind, unterminated: &str) -> Step<()> {
+        let mut at = self.pos + 1;
+        while let Some(byte) = self.byte(at) {
+            match byte {
+                b'\n' => break,
+                b'\\' if self.byte(at + 1).is_some_and(|next| next != b'\n') => at += 1,
+                _ if byte == mark => {
+                    self.push(kind, at + 1);
                     return Ok(());
                 }
                 _ => {}
             }
+            at += 1;
         }
-        Err("unterminated quoted string".into())
+        Err(unterminated.into())
     }
 
-    fn character(&mut self, rest: &str) -> Step<()> {
-        let mut escaped = false;
-        for (at, character) in rest.char_indices().skip(1) {
-            match character {
-                '\n' => break,
-                _ if escaped => escaped = false,
-                '\\' => escaped = true,
-                '\'' => {
-                    self.push(Kind::Char, at + 1);
-                    return Ok(());
-                }
-                _ => {}
-            }
-        }
-        Err("unterminated character constant".into())
-    }
-
-    fn number(&mut self, rest: &str) -> Step<()> {
+    fn number(&mut self) -> Step<()> {
+        let rest = self.input.get(self.pos..).unwrap_or_default();
         let mut len = number_len(rest);
         if rest[len..].starts_with(['+', '-']) {
             // The start of a complex number, which no function takes.
             len += number_len(&rest[len..]);
             return Err(format!("bad number syntax: {}", crate::quote::quote(&rest[..len])));
         }
-        if rest[len..].chars().next().is_some_and(is_word) {
-            let shown = &rest[..len + rest[len..].chars().next().map_or(0, char::len_utf8)];
+        if let Some(after) = rest[len..].chars().next()
+            && is_word(after)
+        {
+            let shown = &rest[..len + after.len_utf8()];
             return Err(format!("bad number syntax: {}", crate::quote::quote(shown)));
         }
-        self.push(Kind::Number, len);
+        self.push(Kind::Number, self.pos + len);
         Ok(())
     }
 }
@@ -461,39 +501,25 @@ fn number_len(text: &str) -> usize {
     pos.max(1)
 }
 
-/// Whether `{{-` is followed by a space, which makes it a trim marker.
-fn has_left_trim(after: &str) -> bool {
-    after.strip_prefix('-').is_some_and(|tail| tail.starts_with(SPACES))
-}
-
 fn is_word(character: char) -> bool {
     character == '_' || character.is_alphanumeric()
 }
 
-fn word_len(text: &str) -> usize {
-    let plain = text
-        .bytes()
-        .position(|byte| byte != b'_' && !byte.is_ascii_alphanumeric())
-        .unwrap_or(text.len());
-    if text.as_bytes().get(plain).is_none_or(u8::is_ascii) {
-        return plain;
-    }
-    text.find(|character| !is_word(character)).unwrap_or(text.len())
-}
-
-fn keyword(word: &str) -> Option<Keyword> {
-    Some(match word {
-        "block" => Keyword::Block,
-        "break" => Keyword::Break,
-        "continue" => Keyword::Continue,
-        "define" => Keyword::Define,
-        "else" => Keyword::Else,
-        "end" => Keyword::End,
-        "if" => Keyword::If,
-        "nil" => Keyword::Nil,
-        "range" => Keyword::Range,
-        "template" => Keyword::Template,
-        "with" => Keyword::With,
-        _ => return None,
+/// What a word is that stands alone.
+fn known(word: &[u8]) -> Kind {
+    Kind::Keyword(match word {
+        [b'i', b'f'] => Keyword::If,
+        [b'e', b'n', b'd'] => Keyword::End,
+        [b'n', b'i', b'l'] => Keyword::Nil,
+        [b'e', b'l', b's', b'e'] => Keyword::Else,
+        [b'w', b'i', b't', b'h'] => Keyword::With,
+        [b't', b'r', b'u', b'e'] | [b'f', b'a', b'l', b's', b'e'] => return Kind::Bool,
+        [b'b', b'l', b'o', b'c', b'k'] => Keyword::Block,
+        [b'b', b'r', b'e', b'a', b'k'] => Keyword::Break,
+        [b'r', b'a', b'n', b'g', b'e'] => Keyword::Range,
+        [b'd', b'e', b'f', b'i', b'n', b'e'] => Keyword::Define,
+        [b'c', b'o', b'n', b't', b'i', b'n', b'u', b'e'] => Keyword::Continue,
+        [b't', b'e', b'm', b'p', b'l', b'a', b't', b'e'] => Keyword::Template,
+        _ => return Kind::Identifier,
     })
 }

@@ -22,6 +22,18 @@ pub(crate) fn number(text: &str) -> Result<Number, String> {
             written_float: false,
         });
     }
+    // Nearly all literals are a few plain digits.
+    if let [b'1'..=b'9', rest @ ..] = text.as_bytes()
+        && rest.len() < 15
+        && rest.iter().all(u8::is_ascii_digit)
+    {
+        let int: Option<i64> = text.parse().ok();
+        return Ok(Number {
+            int,
+            float: int.map(|int| int as f64),
+            written_float: false,
+        });
+    }
     let int = integer(text);
     let hex = text
         .trim_start_matches(['+', '-'])

@@ -6,6 +6,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
+
 use crate::ast::{
     Branch, Call, Command, Definition, Expr, MAX_TEXT, Node, Nodes, Parsed, Part, Place, Places, Variable, line, place,
 };
@@ -56,7 +58,7 @@ pub(crate) fn parse(name: &str, text: &str, delims: &Delims, functions: &Functio
         functions,
         name,
         open: Open::default(),
-        numbers: HashMap::new(),
+        numbers: HashMap::default(),
         visible: Vec::new(),
         ranges: 0,
         nesting: 0,
@@ -86,7 +88,7 @@ pub(crate) struct Parser<'t, 'r> {
     name: &'r str,
     pub(crate) open: Open,
     /// Variables by their name.
-    numbers: HashMap<Text, Variable>,
+    numbers: HashMap<&'t str, Variable, RandomState>,
     /// Variables declared in the blocks around the place that is being read.
     visible: Vec<Variable>,
     ranges: usize,
@@ -173,12 +175,12 @@ impl<'t> Parser<'t, '_> {
     }
 
     /// The number of a variable of that name.
-    pub(crate) fn number(&mut self, name: &str) -> Variable {
+    pub(crate) fn number(&mut self, name: &'t str) -> Variable {
         if let Some(number) = self.numbers.get(name) {
             return *number;
         }
         let number = add(&mut self.out.variables, Text::from(name));
-        self.numbers.insert(Text::from(name), number);
+        self.numbers.insert(name, number);
         number
     }
 

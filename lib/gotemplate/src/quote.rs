@@ -81,7 +81,8 @@ pub(crate) fn unquote(literal: &str) -> Option<Cow<'_, str>> {
             Cow::Borrowed(inner)
         });
     }
-    if !inner.contains(['\\', '\n', mark]) {
+    let special = |byte| matches!(byte, b'\\' | b'\n') || char::from(byte) == mark;
+    if !inner.bytes().any(special) {
         return Some(Cow::Borrowed(inner));
     }
     let mut bytes = Vec::with_capacity(inner.len());

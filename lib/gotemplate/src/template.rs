@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
+
 use crate::ast::{Nodes, Parsed, line, place};
 use crate::error::Error;
 use crate::quote;
@@ -28,7 +30,7 @@ pub(crate) struct Tree {
 #[derive(Default)]
 pub(crate) struct Templates {
     outer: Option<Rc<Templates>>,
-    own: RefCell<HashMap<Text, Rc<Tree>>>,
+    own: RefCell<HashMap<Text, Rc<Tree>, RandomState>>,
 }
 
 impl Templates {
