@@ -8,6 +8,7 @@ use fleet_api::BundleDeployment;
 use fleet_deploy::cluster::Cluster;
 use fleet_deploy::content::Resource;
 use fleet_runtime::{Mirror, Queue};
+use helm::cache::Cache;
 use jiff::Timestamp;
 use tokio::sync::Notify;
 
@@ -30,6 +31,8 @@ pub(crate) struct Context {
     pub(crate) queue: Queue<String>,
     pub(crate) watches: Watches,
     pub(crate) contents: Contents,
+    /// What was made of the templates of charts.
+    pub(crate) charts: Arc<Cache>,
     pub(crate) patience: Patience,
     pub(crate) unreported: Unreported,
     pub(crate) echoes: Echoes,

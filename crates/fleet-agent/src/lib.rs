@@ -74,6 +74,7 @@ pub async fn run(local: kube::Client, settings: Settings, shutdown: Cancellation
         queue,
         watches,
         contents: Contents::default(),
+        charts: Arc::default(),
         patience: Patience::default(),
         unreported: Unreported::default(),
         echoes: Echoes::default(),

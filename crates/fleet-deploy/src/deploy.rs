@@ -213,7 +213,7 @@ pub async fn template(deployment: &Deployment<'_>, capabilities: Capabilities) -
         install: true,
     };
     let world = render::World::Assumed(Box::new(capabilities));
-    let output = render::render(world, &assembled, &release, &given, options).await?;
+    let output = render::render(world, &assembled, &release, &given, options, None).await?;
     let set = ObjectSet::of_template(deployment.subject.name);
     let mut documents = postrender::post_render(&output.rendered, &assembled, deployment.resources, options, &set)?;
     if !options.target_namespace.is_empty() {
@@ -281,6 +281,7 @@ async fn make_target(
         &release,
         &values,
         options,
+        Some(&ports.charts),
     )
     .await?;
     let set = ObjectSet::of(deployment.subject.name, deployment.scope);

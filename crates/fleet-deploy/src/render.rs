@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use fleet_api::BundleDeploymentOptions;
+use helm::cache::Cache;
 use helm::capabilities::{Capabilities, KubeVersion};
 use helm::chart::Chart;
 use helm::render::{Lookup, ReleaseOptions};
@@ -102,7 +103,7 @@ pub fn definitions(assembled: &Assembled) -> Result<Vec<Value>, Error> {
     Ok(found)
 }
 
-/// Renders.
+/// Renders. Templates that `known` holds are not parsed again.
 ///
 /// # Errors
 /// The template or file that is at fault.
@@ -112,8 +113,12 @@ pub async fn render(
     release: &Release<'_>,
     given: &Map<String, Value>,
     options: &BundleDeploymentOptions,
+    known: Option<&Cache>,
 ) -> Result<Output, Error> {
     let mut chart = Chart::from_files(assembled.files.clone())?;
+    if let Some(known) = known {
+        known.share(&mut chart);
+    }
     for (key, value) in &assembled.annotations {
         let metadata = Arc::make_mut(&mut chart.metadata);
         metadata.annotations.insert(key.clone(), value.clone());

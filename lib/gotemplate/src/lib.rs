@@ -12,6 +12,7 @@ mod ast;
 mod clause;
 mod literal;
 mod parse;
+mod size;
 
 mod template;
 

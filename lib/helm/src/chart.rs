@@ -62,7 +62,7 @@ pub enum Error {
 }
 
 /// Files with their path, in the order of paths.
-type Files = Vec<(String, Vec<u8>)>;
+type Files = Vec<(String, Arc<Vec<u8>>)>;
 
 /// A chart with everything in it. Copies share all of it, and what is made of it at first use.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -84,12 +84,12 @@ pub struct Chart {
 }
 
 impl Chart {
-    /// Makes a chart of its files; paths are relative to the chart.
+    /// Makes a chart of its files; paths are relative to the chart. Their content is not copied.
     ///
     /// # Errors
     /// `Chart.yaml` is missing or invalid, or another file cannot be read.
-    pub fn from_files(files: BTreeMap<String, Vec<u8>>) -> Result<Self, Error> {
-        load(files.into_iter().collect(), 0)
+    pub fn from_files<D: Into<Arc<Vec<u8>>>>(files: BTreeMap<String, D>) -> Result<Self, Error> {
+        load(shared(files), 0)
     }
 
     /// Makes a chart of a packed one (`.tgz`), whose files lie in one folder.
@@ -101,7 +101,7 @@ impl Chart {
         if !files.contains_key("Chart.yaml") {
             return Err(Error::Detect);
         }
-        load(files.into_iter().collect(), 0)
+        load(shared(files), 0)
     }
 
     /// The chart's name.
@@ -184,6 +184,10 @@ fn refused(file: &'static str) -> impl Fn(metadata::Error) -> Error {
         },
         metadata::Error::Validate(message) => Error::Validate(message),
     }
+}
+
+fn shared<D: Into<Arc<Vec<u8>>>>(files: BTreeMap<String, D>) -> Files {
+    files.into_iter().map(|(name, data)| (name, data.into())).collect()
 }
 
 fn load(files: Files, depth: usize) -> Result<Chart, Error> {
@@ -273,8 +277,8 @@ fn child(folder: &str, files: Files, depth: usize) -> Result<Chart, Error> {
         return load(files, depth);
     }
     let archive = files.iter().find(|(rest, _)| rest.is_empty());
-    let unpacked = archive::unpack(archive.map_or(&[], |(_, bytes)| bytes))?;
-    load(unpacked.into_iter().collect(), depth)
+    let unpacked = archive::unpack(archive.map_or(&[], |(_, bytes)| bytes.as_slice()))?;
+    load(shared(unpacked), depth)
 }
 
 #[cfg(test)]
@@ -294,7 +298,7 @@ mod tests {
         let files = files.map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec()));
         let chart = Chart::from_files(files.into()).unwrap();
         let made = |chart: &Chart| {
-            let template = chart.templates[0].parsed.get().map(Arc::as_ptr);
+            let template = chart.templates[0].code.get().map(Arc::as_ptr);
             (
                 template,
                 chart.schema.as_ref().is_some_and(|schema| schema.is_compiled()),

@@ -5,6 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use gotemplate::{Engine, Parsed};
 
+use crate::cache::Home;
+
 /// A file of a chart.
 #[derive(Clone, Debug)]
 pub struct File {
@@ -12,16 +14,37 @@ pub struct File {
     pub name: String,
     /// The content, which copies of the chart share.
     pub data: Arc<Vec<u8>>,
-    /// What the content is as a template, once it was one.
-    pub(crate) parsed: OnceLock<Arc<Parsed>>,
+    /// What the content is as a template. Files of equal content may share it.
+    pub(crate) code: Arc<Code>,
+}
+
+/// What a text is as a template, once it was one. It does not know whose text that is.
+#[derive(Debug, Default)]
+pub(crate) struct Code {
+    parsed: OnceLock<Arc<Parsed>>,
+    home: Home,
+}
+
+impl Code {
+    /// The same, but a cache is told when it comes to be.
+    pub(crate) fn at(&self, home: &Home) -> Self {
+        Self {
+            parsed: self.parsed.clone(),
+            home: home.clone(),
+        }
+    }
+
+    pub(crate) fn get(&self) -> Option<&Arc<Parsed>> {
+        self.parsed.get()
+    }
 }
 
 impl File {
-    pub(crate) fn new(name: String, data: Vec<u8>) -> Self {
+    pub(crate) fn new(name: String, data: Arc<Vec<u8>>) -> Self {
         Self {
             name,
-            data: Arc::new(data),
-            parsed: OnceLock::new(),
+            data,
+            code: Arc::default(),
         }
     }
 
@@ -31,16 +54,19 @@ impl File {
         text(&self.data)
     }
 
-    /// The file as a template, parsed at first use. `path` is its name in errors.
+    /// The file as a template, parsed at first use. `path` is its name in errors. A template that another engine
+    /// parsed before is none for a machine of this one, which notices.
     ///
     /// # Errors
-    /// It is no template.
+    /// It is no template. That is never remembered: the next file of this content has another name.
     pub(crate) fn parsed(&self, engine: &Engine<'_>, path: &str) -> Result<&Arc<Parsed>, gotemplate::Error> {
-        if let Some(parsed) = self.parsed.get() {
+        if let Some(parsed) = self.code.get() {
             return Ok(parsed);
         }
-        let parsed = engine.parse(path, &self.text())?;
-        Ok(self.parsed.get_or_init(|| Arc::new(parsed)))
+        let parsed = Arc::new(engine.parse(path, &self.text())?);
+        let parsed = self.code.parsed.get_or_init(|| parsed);
+        self.code.home.grown(&self.data);
+        Ok(parsed)
     }
 }
 

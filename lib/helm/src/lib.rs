@@ -5,6 +5,7 @@
 //! files except in [`folder`], for whoever has a chart on disk.
 
 mod archive;
+pub mod cache;
 pub mod chart;
 mod file;
 mod go;

@@ -4,7 +4,7 @@
 //! itself are never followed; patterns run in linear time.
 
 use std::fmt::{self, Write as _};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::{PatternOptions, ValidationError, Validator};
@@ -24,12 +24,12 @@ pub enum Error {
 
 /// A schema; what checks values is made of it once, at first use.
 pub struct Schema {
-    text: Vec<u8>,
+    pub(crate) text: Arc<Vec<u8>>,
     validator: OnceLock<Result<Validator, String>>,
 }
 
 impl Schema {
-    pub(crate) fn new(text: Vec<u8>) -> Self {
+    pub(crate) fn new(text: Arc<Vec<u8>>) -> Self {
         Self {
             text,
             validator: OnceLock::new(),

@@ -26,6 +26,7 @@ pub mod wait;
 use std::sync::Arc;
 use std::time::Duration;
 
+use helm::cache::Cache;
 use helm::release::{Hook, Release};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -97,6 +98,8 @@ pub struct Ports {
     pub agent: Cluster,
     /// Source of time.
     pub now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+    /// What was made of the templates of other charts: many releases share all or some of theirs.
+    pub charts: Arc<Cache>,
 }
 
 impl Ports {

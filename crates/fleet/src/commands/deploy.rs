@@ -138,6 +138,7 @@ async fn objects(args: &Args, path: &Path) -> anyhow::Result<Vec<Value>> {
         cluster: cluster.clone(),
         agent: cluster,
         now: Arc::new(jiff::Timestamp::now),
+        charts: Arc::default(),
     };
     let deployment = Deployment {
         subject,

@@ -57,6 +57,7 @@ fn ports(cx: &Context, cluster: Cluster) -> Ports {
         cluster,
         agent: cx.local.clone(),
         now: Arc::new(move || clock.now()),
+        charts: Arc::clone(&cx.charts),
     }
 }
 

@@ -65,6 +65,7 @@ fn ports(client: Client) -> Ports {
         cluster: cluster.clone(),
         agent: cluster,
         now: Arc::new(jiff::Timestamp::now),
+        charts: Arc::default(),
     }
 }
 
