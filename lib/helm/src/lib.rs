@@ -28,6 +28,7 @@ mod data;
 mod files;
 mod function;
 mod method;
+mod ahead;
 pub mod render;
 mod toml;
 

@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use gotemplate::value::MapType;
 use gotemplate::{Engine, Machine, Map, MissingKey, Value};
 
+use crate::ahead::Ahead;
 use crate::capabilities::Capabilities;
 use crate::chart::{Chart, File};
 use crate::files::Files;
@@ -129,39 +130,39 @@ pub(crate) fn run(
 ) -> Result<Rendered, Error> {
     let mut chart = chart.clone();
     dependency::choose(&mut chart, values).map_err(Error::ProcessDependencies)?;
-    let defaults = dependency::import(&chart).map_err(Error::ProcessDependencies)?;
-    let values = values::combine(&chart, &defaults, overlay::given(values), Null::Removes)?;
-    if !release.skip_schema_validation {
-        schema::check_table(&chart, &values, numbers)?;
-    }
-    if !capabilities.allow(&chart.metadata.kube_version) {
-        return Err(Error::MatchKubeVersion {
-            wanted: chart.metadata.kube_version.clone(),
-            found: capabilities.kube_version.compared().to_owned(),
-        });
-    }
-
-    let asking = lookup.map(|lookup| engine().clone().functions(function::asking(lookup)));
-    let printed = asking.as_ref().unwrap_or(engine()).run(|machine| {
-        machine.name_set(SET);
-        Ok(Job {
-            chart: &chart,
-            values: &values,
-            release,
-            capabilities,
-            numbers,
+    let ahead = Ahead::of(&chart);
+    let mut printed = ahead.during(engine(), || {
+        let defaults = dependency::import(&chart).map_err(Error::ProcessDependencies)?;
+        let values = values::combine(&chart, &defaults, overlay::given(values), Null::Removes)?;
+        if !release.skip_schema_validation {
+            schema::check_table(&chart, &values, numbers)?;
         }
-        .run(machine))
-    });
-    let mut printed = match printed {
-        Ok(result) => result?,
-        Err(source) => {
-            return Err(Error::Execute {
-                message: source.to_string(),
-                source: Box::new(source),
+        if !capabilities.allow(&chart.metadata.kube_version) {
+            return Err(Error::MatchKubeVersion {
+                wanted: chart.metadata.kube_version.clone(),
+                found: capabilities.kube_version.compared().to_owned(),
             });
         }
-    };
+        let asking = lookup.map(|lookup| engine().clone().functions(function::asking(lookup)));
+        let printed = asking.as_ref().unwrap_or(engine()).run(|machine| {
+            machine.name_set(SET);
+            Ok(Job {
+                chart: &chart,
+                ahead: &ahead,
+                values: &values,
+                release,
+                capabilities,
+                numbers,
+            }
+            .run(machine))
+        });
+        printed.unwrap_or_else(|source| {
+            Err(Error::Execute {
+                message: source.to_string(),
+                source: Box::new(source),
+            })
+        })
+    })?;
 
     let notes = printed
         .remove(&format!("{}/templates/{NOTES}", chart.name()))
@@ -188,6 +189,7 @@ fn engine() -> &'static Engine<'static> {
 /// Everything one execution needs.
 struct Job<'j> {
     chart: &'j Chart,
+    ahead: &'j Ahead<'j>,
     values: &'j Table<'j>,
     release: &'j ReleaseOptions,
     capabilities: &'j Capabilities,
@@ -219,6 +221,7 @@ impl Job<'_> {
         );
         // Deep paths first: what lies higher may replace their definitions.
         pages.sort_by(|left, right| right.depth.cmp(&left.depth).then_with(|| right.path.cmp(&left.path)));
+        self.ahead.parse(engine());
         for page in &pages {
             page.file
                 .parsed(engine(), &page.path)
