@@ -24,11 +24,11 @@ pub mod schema;
 
 pub mod capabilities;
 
+mod ahead;
 mod data;
 mod files;
 mod function;
 mod method;
-mod ahead;
 pub mod render;
 mod toml;
 

@@ -2,7 +2,8 @@
 //! in turns, chart by chart.
 //!
 //! Two things are measured, each on both sides: *first* is from files to manifests with nothing kept from before;
-//! *again* is the loaded chart rendered once more. Charts that make keys or hash passwords are told apart, because that
+//! *again* is the loaded chart rendered once more. *Known*, beside Helm's *first*, is from files to manifests for an agent
+//! that rendered the chart before: what was made of its templates is kept. Charts that make keys or hash passwords are told apart, because that
 //! takes either side longer than everything else in most charts, and each time another time. What sorting and parsing
 //! cost ours on top, as in `fleet template`, is shown beside.
 
@@ -11,6 +12,7 @@ mod side;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
+use helm::cache::Cache;
 
 use self::side::{Helm, Times};
 use crate::process;
@@ -46,6 +48,8 @@ struct Row {
     keys: bool,
     ours: Side,
     helm: Side,
+    /// Ours from files, with templates that are known.
+    known: Samples,
     /// Ours with sorting and parsing, from files.
     sorted: Samples,
 }
@@ -68,6 +72,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let mut helm = args.python.as_deref().map(Helm::start).transpose()?;
     let mut rows = Vec::new();
     let (mut only_ours, mut only_helm, mut neither) = (0, 0, 0);
+    // All charts of a run fit.
+    let cache = Cache::new(256 << 20);
     for path in list.lines().filter(|line| !line.is_empty()).map(PathBuf::from) {
         let mut theirs = || helm.as_mut().map(|helm| helm.render(&path)).transpose();
         // The first round warms the file cache for both and is not counted.
@@ -91,12 +97,16 @@ pub(crate) fn run(args: &Args) -> Result<()> {
                 continue;
             }
         };
+        side::known(&path, &cache);
         for _ in 0..args.times {
             if let Some((times, _)) = side::ours(&path) {
                 row.ours.add(times);
             }
             if let Some(times) = theirs()?.flatten() {
                 row.helm.add(times);
+            }
+            if let Some(time) = side::known(&path, &cache) {
+                row.known.add_time(time);
             }
             if let Some(time) = side::sorted(&path) {
                 row.sorted.add_time(time);
@@ -172,6 +182,15 @@ fn summary(name: &str, rows: &[Row]) {
             ratios.spread("x")
         ));
     }
+    let known = sum(&|row| row.known.median());
+    let helm = sum(&|row| row.helm.first.median());
+    let geometric = sum(&|row| (row.helm.first.median() / row.known.median()).ln()) / count;
+    report::line(format_args!(
+        "known (load, render with known templates): ours {} ms; ratio to Helm's first total {} x, geometric {} x",
+        figure(known),
+        figure(helm / known),
+        figure(geometric.exp())
+    ));
     let sorted = sum(&|row| row.sorted.median());
     report::line(format_args!(
         "first, ours with sorting and parsing: {} ms",
