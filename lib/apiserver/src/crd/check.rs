@@ -277,7 +277,8 @@ fn list(node: &Node, items: &[Value], old: Option<&Value>, path: &str, errors: &
     }
     let names: Vec<Option<Value>> = items.iter().map(|item| identity(node, item)).collect();
     for (position, name) in names.iter().enumerate() {
-        if name.is_some() && names.iter().take(position).any(|other| other == name) {
+        // However often a name comes again, it is told once.
+        if name.is_some() && names.iter().take(position).filter(|other| *other == name).count() == 1 {
             let shown = name.clone().unwrap_or_default();
             errors.push(FieldError::duplicate(field::index(path, position), shown));
         }

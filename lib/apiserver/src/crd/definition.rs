@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kubeschema::field::{self, FieldError};
+use kubeschema::field::{self, FieldError, Kind};
 use kubeschema::name;
 use serde_json::Value;
 
@@ -57,6 +57,12 @@ pub(crate) fn check(definition: &Value, old: Option<&Value>, errors: &mut Vec<Fi
     }
     names(&spec["names"], errors);
     versions(spec, errors);
+    conversion(&spec["conversion"], errors);
+    if spec["preserveUnknownFields"] == true && old.is_none_or(|old| old["spec"]["preserveUnknownFields"] != true) {
+        let why =
+            "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";
+        errors.push(FieldError::invalid("spec.preserveUnknownFields", true, why));
+    }
     if let Some(old) = old {
         unchanged(definition, old, errors);
         stored(definition, errors);
@@ -144,6 +150,12 @@ fn versions(spec: &Value, errors: &mut Vec<FieldError>) {
             ));
         }
         seen.push(&version["name"]);
+        if version["deprecated"] != true
+            && let Some(warning) = version["deprecationWarning"].as_str()
+        {
+            let why = "can only be set for deprecated versions";
+            errors.push(FieldError::invalid(format!("{path}.deprecationWarning"), warning, why));
+        }
         let schema = &version["schema"]["openAPIV3Schema"];
         if schema.is_object() {
             let path = format!("{}.openAPIV3Schema", part_path(list, position, "schema"));
@@ -154,7 +166,15 @@ fn versions(spec: &Value, errors: &mut Vec<FieldError>) {
                     "must be object at the root",
                 ));
             }
+            let before = errors.len();
             structural::check(schema, &path, Place::Root, errors);
+            let shapeless = |error: &FieldError| error.field.ends_with(".type") && error.kind == Kind::Required;
+            if errors.iter().skip(before).all(shapeless) {
+                structural::shape(schema, &path, Place::Root, errors);
+            }
+            if errors.len() == before {
+                structural::defaults(schema, &path, errors);
+            }
         } else {
             errors.push(FieldError::required(
                 format!("{path}.schema.openAPIV3Schema"),
@@ -167,7 +187,7 @@ fn versions(spec: &Value, errors: &mut Vec<FieldError>) {
             errors,
         );
         columns(version, &part_path(list, position, "additionalPrinterColumns"), errors);
-        selectable(version, &path, errors);
+        selectable(version, &part_path(list, position, "selectableFields"), errors);
     }
     if storing != 1 {
         let why = "must have exactly one version marked as storage version";
@@ -176,6 +196,27 @@ fn versions(spec: &Value, errors: &mut Vec<FieldError>) {
     if storing == 0 {
         let why = "must have at least one stored version";
         errors.push(FieldError::invalid("status.storedVersions", Value::Null, why));
+    }
+}
+
+/// How objects come into other versions; hooks have to say where they are and what they understand.
+fn conversion(conversion: &Value, errors: &mut Vec<FieldError>) {
+    match conversion["strategy"].as_str().unwrap_or_default() {
+        "" | "None" => {}
+        "Webhook" => {
+            if conversion["webhook"]["clientConfig"].is_null() {
+                let why = "required when strategy is set to Webhook";
+                errors.push(FieldError::required("spec.conversion.webhookClientConfig", why));
+            }
+            let versions = conversion["webhook"]["conversionReviewVersions"].as_array();
+            if versions.is_none_or(Vec::is_empty) {
+                errors.push(FieldError::required("spec.conversion.conversionReviewVersions", ""));
+            }
+        }
+        other => {
+            let choices = ["None", "Webhook"];
+            errors.push(FieldError::not_supported("spec.conversion.strategy", other, &choices));
+        }
     }
 }
 
@@ -197,6 +238,16 @@ fn scale(scale: &Value, path: &str, errors: &mut Vec<FieldError>) {
 
 fn columns(version: &Value, path: &str, errors: &mut Vec<FieldError>) {
     const TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
+    const FORMATS: [&str; 8] = [
+        "byte",
+        "date",
+        "date-time",
+        "double",
+        "float",
+        "int32",
+        "int64",
+        "password",
+    ];
     for (position, column) in version["additionalPrinterColumns"]
         .as_array()
         .into_iter()
@@ -214,6 +265,10 @@ fn columns(version: &Value, path: &str, errors: &mut Vec<FieldError>) {
             kind if !TYPES.contains(&kind) => errors.push(FieldError::invalid(format!("{path}.type"), kind, why)),
             _ => {}
         }
+        if let Some(format) = column["format"].as_str().filter(|format| !FORMATS.contains(format)) {
+            let why = format!("must be one of {}", FORMATS.join(","));
+            errors.push(FieldError::invalid(format!("{path}.format"), format, why));
+        }
         match text("jsonPath") {
             "" => errors.push(FieldError::required(format!("{path}.JSONPath"), "")),
             // What follows the dot may be anything: a path that cannot be read is shown as if there were no columns.
@@ -228,12 +283,13 @@ fn columns(version: &Value, path: &str, errors: &mut Vec<FieldError>) {
 
 fn selectable(version: &Value, path: &str, errors: &mut Vec<FieldError>) {
     for (position, selectable) in version["selectableFields"].as_array().into_iter().flatten().enumerate() {
-        let path = format!("{path}.selectableFields[{position}].jsonPath");
+        let path = format!("{path}[{position}].jsonPath");
         let given = selectable["jsonPath"].as_str().unwrap_or_default();
         if given.is_empty() {
             errors.push(FieldError::required(path, ""));
-        } else if given.starts_with(".metadata") {
-            errors.push(FieldError::invalid(path, given, "must not point to fields in metadata"));
+        } else if !structural::selects(&version["schema"]["openAPIV3Schema"], given) {
+            let why = "is an invalid path: does not refer to a valid field";
+            errors.push(FieldError::invalid(path, given, why));
         }
     }
 }

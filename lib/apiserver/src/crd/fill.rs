@@ -140,6 +140,12 @@ pub(super) fn default(structure: &Type, value: &mut Value) {
                     map.insert(name.clone(), default.clone());
                 }
             }
+            if let Some(rest) = &object.rest
+                && !object.rest_nullable
+                && !matches!(rest.resolve(), Type::Any)
+            {
+                map.retain(|name, value| object.fields.contains_key(name) || !value.is_null());
+            }
             descend(object, map);
         }
         (Type::List(list), Value::Array(items)) => {

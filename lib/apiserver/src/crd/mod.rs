@@ -13,6 +13,7 @@ mod format;
 mod node;
 mod number;
 mod numbers;
+mod optional;
 mod pattern;
 mod rules;
 mod structural;
@@ -32,7 +33,7 @@ use crate::validation::metadata;
 /// # Errors
 /// The parser's complaint.
 pub(crate) fn parses(expression: &str) -> Result<(), String> {
-    kube_cel::cel::Program::compile(expression)
+    kube_cel::cel::Program::compile(&optional::plain(expression))
         .map(|_| ())
         .map_err(|error| error.to_string())
 }
@@ -93,8 +94,9 @@ impl Version {
     /// # Errors
     /// For metadata of wrong types.
     pub fn decode(&self, object: &mut Value) -> Result<Vec<String>, DecodeError> {
-        let mut unknown = fill::prune(&self.structure, object);
-        unknown.extend(fill::metadata(object)?);
+        let inside = fill::prune(&self.structure, object);
+        let mut unknown = fill::metadata(object)?;
+        unknown.extend(inside);
         self.default(object);
         Ok(unknown)
     }
@@ -128,8 +130,12 @@ impl Version {
     /// Reads a stored object: what the stored version defaults comes, then what this version does not know goes.
     pub(crate) fn read(&self, object: &mut Value) {
         match self.stored.as_ref().and_then(|name| self.others.get(name)) {
-            None => fill::default(&self.structure, object),
+            None => {
+                fill::prune(&self.structure, object);
+                fill::default(&self.structure, object);
+            }
             Some(stored) => {
+                fill::prune(stored, object);
                 fill::default(stored, object);
                 fill::prune(&self.structure, object);
             }

@@ -7,6 +7,8 @@ use kubeschema::field::{self, FieldError, Kind};
 use regex::Regex;
 use serde_json::{Value, json};
 
+use crate::crd::optional;
+
 /// The rules of a node, compiled for values with and without a former state.
 #[derive(Debug)]
 pub(super) struct Rules {
@@ -33,7 +35,7 @@ impl Rules {
         without_rules(&mut shape);
         let compiled = |old: &str| {
             let mut shape = shape.clone();
-            shape["x-kubernetes-validations"] = rules.iter().map(|rule| with_old_self(rule, old)).collect();
+            shape["x-kubernetes-validations"] = rules.iter().map(|rule| readable(with_old_self(rule, old))).collect();
             compile_schema(&shape)
         };
         let text = |rule: &Value, key: &str| rule[key].as_str().unwrap_or_default().trim().to_owned();
@@ -42,7 +44,7 @@ impl Rules {
             .map(|rule| {
                 let message = text(rule, "message");
                 let own = text(rule, "rule");
-                (own.clone(), if message.is_empty() { own } else { message })
+                (optional::plain(&own), if message.is_empty() { own } else { message })
             })
             .collect();
         Some(Self {
@@ -130,6 +132,24 @@ fn with_old_self(rule: &Value, old: &str) -> Value {
             }
         }
         rule["optionalOldSelf"] = json!(false);
+    }
+    rule
+}
+
+/// A rule as the evaluator reads it; what is said about it keeps the words in which it was written.
+fn readable(mut rule: Value) -> Value {
+    for key in ["rule", "messageExpression"] {
+        let Some(written) = rule[key].as_str().map(str::to_owned) else {
+            continue;
+        };
+        let plain = optional::plain(&written);
+        if plain == written {
+            continue;
+        }
+        if key == "rule" && rule["message"].as_str().unwrap_or_default().is_empty() {
+            rule["message"] = json!(format!("failed rule: {}", written.trim()));
+        }
+        rule[key] = json!(plain);
     }
     rule
 }

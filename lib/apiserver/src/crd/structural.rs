@@ -7,10 +7,11 @@ use std::collections::BTreeSet;
 use kubeschema::field::{self, FieldError};
 use serde_json::Value;
 
-use super::format;
+use super::node::Node;
+use super::{check, fill, format};
 
 /// Where in a schema another one stands.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Root,
     Field,
@@ -21,7 +22,8 @@ pub(super) enum Place {
 pub(super) fn check(schema: &Value, path: &str, place: Place, errors: &mut Vec<FieldError>) {
     let free = schema["x-kubernetes-preserve-unknown-fields"] == true || schema["x-kubernetes-int-or-string"] == true;
     match schema["type"].as_str() {
-        None | Some("") if !free => {
+        // A reference is refused as such.
+        None | Some("") if !free && schema["$ref"].is_null() => {
             let what = match place {
                 Place::Root => "at the root",
                 Place::Field => "for specified object fields",
@@ -32,9 +34,14 @@ pub(super) fn check(schema: &Value, path: &str, place: Place, errors: &mut Vec<F
                 format!("must not be empty {what}"),
             ));
         }
+        Some("null") => {
+            let place = format!("{path}.type");
+            let why = "type cannot be set to null, use nullable as an alternative";
+            errors.push(FieldError::forbidden(place.as_str(), why));
+            errors.push(FieldError::not_supported(place, "null", &TYPES));
+        }
         Some(kind) if !["array", "boolean", "integer", "number", "object", "string", ""].contains(&kind) => {
-            let choices = ["array", "boolean", "integer", "number", "object", "string"];
-            errors.push(FieldError::not_supported(format!("{path}.type"), kind, &choices));
+            errors.push(FieldError::not_supported(format!("{path}.type"), kind, &TYPES));
         }
         _ => {}
     }
@@ -63,6 +70,7 @@ pub(super) fn check(schema: &Value, path: &str, place: Place, errors: &mut Vec<F
     }
     rules(schema, path, errors);
     lists(schema, path, errors);
+    extensions(schema, path, errors);
     for (name, inner) in schema["properties"].as_object().into_iter().flatten() {
         check(
             inner,
@@ -90,6 +98,126 @@ pub(super) fn check(schema: &Value, path: &str, place: Place, errors: &mut Vec<F
     }
 }
 
+const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
+
+/// Of an object's own metadata only names may be restricted.
+fn metadata(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    let mut names = schema["properties"]
+        .as_object()
+        .into_iter()
+        .flat_map(serde_json::Map::keys);
+    if names.any(|name| name != "name" && name != "generateName") {
+        let why = "must not specify anything other than name and generateName, but metadata is implicitly specified";
+        errors.push(FieldError::forbidden(path, why));
+    }
+}
+
+/// Kubernetes' own keywords that do not fit together.
+fn extensions(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    if schema["x-kubernetes-preserve-unknown-fields"] == false {
+        let place = format!("{path}.x-kubernetes-preserve-unknown-fields");
+        errors.push(FieldError::invalid(place, false, "must be true or undefined"));
+    }
+    if let Some(kind) = schema["x-kubernetes-map-type"]
+        .as_str()
+        .filter(|kind| !matches!(*kind, "atomic" | "granular"))
+    {
+        let place = format!("{path}.x-kubernetes-map-type");
+        errors.push(FieldError::not_supported(place, kind, &["atomic", "granular"]));
+    }
+    if schema["x-kubernetes-list-type"].is_string()
+        && let Some(kind) = schema["type"].as_str().filter(|kind| *kind != "array")
+    {
+        let why = "must be array if x-kubernetes-list-type is specified";
+        errors.push(FieldError::invalid(format!("{path}.type"), kind, why));
+    }
+    let items = &schema["items"];
+    if schema["x-kubernetes-list-type"] == "set"
+        && items["type"] == "object"
+        && items["x-kubernetes-map-type"] != "atomic"
+    {
+        let why = "must be atomic as item of a list with x-kubernetes-list-type=set";
+        let place = format!("{path}.items.x-kubernetes-map-type");
+        errors.push(FieldError::invalid(place, items["x-kubernetes-map-type"].clone(), why));
+    }
+}
+
+/// What a schema must be to say how objects look; told once the schema can be read at all.
+pub(super) fn shape(schema: &Value, path: &str, place: Place, errors: &mut Vec<FieldError>) {
+    let preserve = &schema["x-kubernetes-preserve-unknown-fields"];
+    let bare = schema["properties"].as_object().is_none_or(serde_json::Map::is_empty);
+    if schema["x-kubernetes-embedded-resource"] == true && bare && *preserve != true {
+        let why =
+            "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields";
+        errors.push(FieldError::required(format!("{path}.properties"), why));
+    }
+    alternatives(schema, path, errors);
+    for (name, inner) in schema["properties"].as_object().into_iter().flatten() {
+        let at = field::key(&format!("{path}.properties"), name);
+        if place == Place::Root && name == "metadata" {
+            metadata(inner, &at, errors);
+        } else {
+            shape(inner, &at, Place::Field, errors);
+        }
+    }
+    for (key, place) in [("items", Place::Item), ("additionalProperties", Place::Field)] {
+        if schema[key].is_object() {
+            shape(&schema[key], &format!("{path}.{key}"), place, errors);
+        }
+    }
+}
+
+/// Defaults have to be values of the schema they stand in; told once everything else is right.
+pub(super) fn defaults(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    if let Some(default) = schema.get("default").filter(|default| !default.is_null()) {
+        let mut filled = default.clone();
+        fill::default(&kubeschema::schema::from_json_schema(schema), &mut filled);
+        check::check(&Node::read(schema), &filled, None, &format!("{path}.default"), errors);
+    }
+    for (name, inner) in schema["properties"].as_object().into_iter().flatten() {
+        defaults(inner, &field::key(&format!("{path}.properties"), name), errors);
+    }
+    for key in ["items", "additionalProperties"] {
+        if schema[key].is_object() {
+            defaults(&schema[key], &format!("{path}.{key}"), errors);
+        }
+    }
+}
+
+/// Branches only judge values; what an object looks like is told outside of them.
+fn alternatives(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    for key in ["allOf", "anyOf", "oneOf"] {
+        for (position, branch) in schema[key].as_array().into_iter().flatten().enumerate() {
+            let at = field::index(&format!("{path}.{key}"), position);
+            let free = schema["x-kubernetes-int-or-string"] == true && key != "oneOf";
+            only_values(branch, &at, free, errors);
+        }
+    }
+    if schema["not"].is_object() {
+        only_values(&schema["not"], &format!("{path}.not"), false, errors);
+    }
+}
+
+fn only_values(branch: &Value, path: &str, typed: bool, errors: &mut Vec<FieldError>) {
+    if !typed && branch["type"].as_str().is_some_and(|kind| !kind.is_empty()) {
+        errors.push(FieldError::forbidden(
+            format!("{path}.type"),
+            "must be empty to be structural",
+        ));
+    }
+    for (name, inner) in branch["properties"].as_object().into_iter().flatten() {
+        only_values(inner, &field::key(&format!("{path}.properties"), name), false, errors);
+    }
+    if branch["items"].is_object() {
+        only_values(&branch["items"], &format!("{path}.items"), false, errors);
+    }
+    for key in ["allOf", "anyOf", "oneOf"] {
+        for (position, inner) in branch[key].as_array().into_iter().flatten().enumerate() {
+            only_values(inner, &field::index(&format!("{path}.{key}"), position), typed, errors);
+        }
+    }
+}
+
 fn rules(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let list = schema["x-kubernetes-validations"]
         .as_array()
@@ -102,6 +230,14 @@ fn rules(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
             let path = format!("{path}.x-kubernetes-validations[{position}].rule");
             errors.push(FieldError::required(path, "rule is not specified"));
         }
+        if let Some(message) = rule["message"].as_str().filter(|message| message.trim().contains('\n')) {
+            let path = format!("{path}.x-kubernetes-validations[{position}].message");
+            errors.push(FieldError::invalid(path, message, "must not contain line breaks"));
+        }
+        if let Some(place) = rule["fieldPath"].as_str().filter(|place| !leads(schema, place)) {
+            let path = format!("{path}.x-kubernetes-validations[{position}].fieldPath");
+            errors.push(FieldError::invalid(path, place, "must be a valid path"));
+        }
     }
     if errors.len() > before {
         return;
@@ -112,7 +248,7 @@ fn rules(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
             if expression.is_empty() {
                 continue;
             }
-            if let Err(error) = kube_cel::cel::Program::compile(&expression) {
+            if let Err(error) = super::parses(&expression) {
                 let path = format!("{path}.x-kubernetes-validations[{position}].{key}");
                 errors.push(FieldError::invalid(
                     path,
@@ -122,6 +258,36 @@ fn rules(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
             }
         }
     }
+}
+
+/// Whether a path of names leads to something that the schema knows; brackets are taken on trust.
+fn leads(schema: &Value, path: &str) -> bool {
+    if path.is_empty() || path.contains('[') {
+        return true;
+    }
+    let Some(path) = path.strip_prefix('.') else {
+        return false;
+    };
+    let mut at = schema;
+    for name in path.split('.') {
+        at = if at["properties"].get(name).is_some() {
+            &at["properties"][name]
+        } else if at["additionalProperties"].is_object() {
+            &at["additionalProperties"]
+        } else {
+            return false;
+        };
+    }
+    true
+}
+
+/// Whether a field can be selected by: a text, a number or a boolean that the schema names.
+pub(super) fn selects(schema: &Value, path: &str) -> bool {
+    let mut at = schema;
+    for name in path.trim_start_matches('.').split('.') {
+        at = &at["properties"][name];
+    }
+    matches!(at["type"].as_str(), Some("string" | "integer" | "boolean"))
 }
 
 fn lists(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
@@ -142,6 +308,15 @@ fn lists(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
         Some("map") if keys.is_empty() => {
             let why = "must not be empty if x-kubernetes-list-type is map";
             errors.push(FieldError::required(format!("{path}.x-kubernetes-list-map-keys"), why));
+        }
+        Some("map")
+            if keys
+                .iter()
+                .any(|key| !schema["items"]["properties"][key.as_str().unwrap_or_default()].is_object()) =>
+        {
+            let place = format!("{path}.x-kubernetes-list-map-keys");
+            let why = "entries must all be names of item properties";
+            errors.push(FieldError::invalid(place, keys.to_vec(), why));
         }
         Some("map") => {
             let required = schema["items"]["required"]

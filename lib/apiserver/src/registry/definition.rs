@@ -25,7 +25,11 @@ pub(super) fn resources(definition: &Value) -> Vec<Resource> {
         .into_iter()
         .flatten()
         .find(|version| version["storage"] == true);
-    let fills = stored.is_some_and(|version| has_default(&version["schema"]));
+    // Objects may have been stored under an earlier schema, which knew other fields.
+    let changed = definition["metadata"]["generation"]
+        .as_i64()
+        .is_some_and(|generation| generation > 1);
+    let fills = changed || stored.is_some_and(|version| has_default(&version["schema"]));
     let whole = Arc::new(definition.clone());
     versions
         .filter(|version| version["served"] == true)

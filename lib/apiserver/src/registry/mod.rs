@@ -185,6 +185,13 @@ impl Registry {
             .any(|resource| resource.group == group && resource.version == version)
     }
 
+    /// Whether a group is one of the built-in ones.
+    #[must_use]
+    pub fn builtin_group(&self, group: &str) -> bool {
+        let mut own = self.resources.iter().filter(|resource| resource.custom.is_none());
+        own.any(|resource| resource.group == group)
+    }
+
     /// The CRD that adds a resource, if it is served.
     #[must_use]
     pub fn definition(&self, group: &str, plural: &str) -> Option<Arc<Value>> {

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::negotiate::{self, Encoding, Shape};
 use super::respond::{self, Body};
+use super::route;
 use crate::cluster::Cluster;
 use crate::query::Query;
 use crate::registry::{Registry, Resource};
@@ -31,7 +32,15 @@ pub(super) fn answer(
         ["api", "v1", ..] => true,
         _ => false,
     };
-    if served && head.method != Method::GET && head.method != Method::HEAD {
+    let reading = head.method == Method::GET || head.method == Method::HEAD;
+    if let ["apis", group, version, ..] = segments.as_slice()
+        && segments.len() > 3
+        && registry.serves(group, version)
+        && !registry.builtin_group(group)
+    {
+        return unknown_custom(registry, path);
+    }
+    if (served || path == "/version") && !reading {
         return Err(Box::new(Status::method_not_allowed()));
     }
     let shape = negotiate::form(&head.headers)?;
@@ -55,8 +64,9 @@ pub(super) fn answer(
         ["openapi", "v3", rest @ ..] => Ok(openapi(registry, rest, shape.encoding)),
         [""] | [] => Ok(value(&discovery::paths(registry), shape.encoding)),
         ["version"] => Ok(value(&version(), shape.encoding)),
-        ["apis", group, version, ..] if registry.serves(group, version) => Err(Box::new(Status::no_such_path())),
-        ["api", "v1", ..] => Err(Box::new(Status::no_such_path())),
+        // Groups of custom resources are another server's, which has a page for what it does not know.
+        ["apis", group, _, ..] if registry.builtin_group(group) => Err(Box::new(Status::no_such_path())),
+        ["api", ..] => Err(Box::new(Status::no_such_path())),
         _ => Ok(respond::bytes(404, "text/plain; charset=utf-8", "404 page not found\n")),
     }
 }
@@ -90,8 +100,21 @@ fn openapi(registry: &Registry, rest: &[&str], encoding: Encoding) -> Response<B
     };
     match found {
         Some(document) => value(&document, encoding),
-        None => respond::bytes(404, "text/plain; charset=utf-8", "404 page not found\n"),
+        None => respond::empty(404),
     }
+}
+
+/// The answer to a path below the group of a custom resource that names nothing: a subresource that is not turned on is
+/// told as an object that is not there, the rest is a page.
+fn unknown_custom(registry: &Registry, path: &str) -> Result<Response<Body>> {
+    if let Some(parts) = route::split(path)
+        && let Some(resource) = registry.find(&parts.group, &parts.version, &parts.resource)
+        && matches!(parts.subresource.as_str(), "status" | "scale")
+        && resource.namespaced != parts.namespace.is_empty()
+    {
+        return Err(Box::new(Status::not_found(&parts.group, &parts.resource, &parts.name)));
+    }
+    Ok(respond::bytes(404, "text/plain; charset=utf-8", "404 page not found\n"))
 }
 
 fn value(value: &Value, encoding: Encoding) -> Response<Body> {

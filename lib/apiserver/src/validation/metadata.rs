@@ -101,6 +101,14 @@ fn owners(metadata: &Value, errors: &mut Vec<FieldError>) {
                 errors.push(FieldError::invalid(field::child(PATH, key), "", why));
             }
         }
+        if text("apiVersion").matches('/').count() > 1 {
+            let why = "version must not be empty";
+            errors.push(FieldError::invalid(
+                field::child(PATH, "apiVersion"),
+                text("apiVersion"),
+                why,
+            ));
+        }
         if text("kind") == "Event" && text("apiVersion") == "v1" {
             let why = "/v1, Kind=Event is disallowed from being an owner";
             errors.push(FieldError::invalid(PATH, reference.clone(), why));
@@ -164,7 +172,7 @@ pub(super) fn qualified_finalizers(metadata: &Value, errors: &mut Vec<FieldError
     const KNOWN: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
     let list = metadata["finalizers"].as_array().into_iter().flatten();
     for (position, finalizer) in list.filter_map(Value::as_str).enumerate() {
-        if name::qualified(finalizer).is_empty() && !finalizer.contains('/') && !KNOWN.contains(&finalizer) {
+        if !finalizer.contains('/') && !KNOWN.contains(&finalizer) {
             let why = "name is neither a standard finalizer name nor is it fully qualified";
             errors.push(FieldError::invalid(
                 field::index("metadata.finalizers", position),

@@ -90,7 +90,19 @@ pub(super) fn event(group: &str, object: &Place<'_>, old: Option<&Value>, errors
 fn complete_event(object: &Place<'_>, errors: &mut Errors) {
     const LONGEST: usize = 128;
     const NOTE: usize = 1024;
+    let kind = object.at("type");
+    if !["Normal", "Warning"].contains(&kind.own()) {
+        errors.push(FieldError::invalid(
+            kind.path.as_str(),
+            "",
+            format!("has invalid value: {}", kind.own()),
+        ));
+    }
     object.at("eventTime").want("", errors);
+    if object.at("eventTime").empty() {
+        // Without a time it is no event of this kind, and who reports it is not asked.
+        return;
+    }
     let controller = object.at("reportingController");
     controller.must(name::qualified, errors);
     if controller.empty() {
@@ -107,14 +119,6 @@ fn complete_event(object: &Place<'_>, errors: &mut Errors) {
     if object.text("note").len() > NOTE {
         let why = format!("can have at most {NOTE} characters");
         errors.push(FieldError::invalid("message", "", why));
-    }
-    let kind = object.at("type");
-    if !["Normal", "Warning"].contains(&kind.own()) {
-        errors.push(FieldError::invalid(
-            kind.path.as_str(),
-            "",
-            format!("has invalid value: {}", kind.own()),
-        ));
     }
     let series = object.at("series");
     if series.value.is_object() {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Answer, Content, Request, intake};
+use super::{Answer, Content, Request, intake, options};
 use crate::cluster::Cluster;
 use crate::object;
 use crate::status::{Result, Status};
@@ -17,7 +17,7 @@ use crate::store::Expect;
 /// # Errors
 /// 400 for another name than the URL's, 404 without the pod, 409 for one that has a node or is being deleted, 500 for a body that names no node.
 pub(crate) async fn bind(cluster: &Arc<Cluster>, request: &Request) -> Result<Answer> {
-    let dry_run = request.dry_run("CreateOptions")?;
+    let dry_run = options::read(request, "CreateOptions")?;
     let binding = intake::parse(request)?;
     if binding["metadata"]["name"] != request.name.as_str() {
         let why = "name in URL does not match name in Binding object";

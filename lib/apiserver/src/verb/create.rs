@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::intake::{Given, Notes};
-use super::{Answer, Request, intake, namespace, priority, service, strategy};
+use super::{Answer, Request, intake, namespace, options, priority, service, strategy};
 use crate::cluster::Cluster;
 use crate::object::{metadata_mut, text};
 use crate::registry::Resource;
@@ -33,7 +33,7 @@ pub(super) enum Origin {
 
 /// Makes the object of the request's body.
 pub(crate) async fn create(cluster: &Arc<Cluster>, request: &Request) -> Result<Answer> {
-    let dry_run = request.dry_run("CreateOptions")?;
+    let dry_run = options::read(request, "CreateOptions")?;
     let mut given = intake::given(request)?;
     intake::check_kind(request, &mut given.object)?;
     intake::check_namespace(request, &mut given.object)?;
@@ -53,10 +53,9 @@ pub(super) async fn make(
         notes,
     } = given;
     // Nothing is stored in a dry run, so nothing has a version.
-    if !dry_run && !text(&given, "/metadata/resourceVersion").is_empty() {
-        return Err(Box::new(Status::bad_request(
-            "resourceVersion should not be set on objects to be created",
-        )));
+    if !dry_run && !matches!(text(&given, "/metadata/resourceVersion"), "" | "0") {
+        let message = "resourceVersion should not be set on objects to be created";
+        return Err(Box::new(Status::new(500, "", message)));
     }
     let unlabelled = given["metadata"]["labels"]
         .as_object()

@@ -160,11 +160,11 @@ pub(super) fn check_namespace(request: &Request, object: &mut Value) -> Result<(
         .unwrap_or_default()
         .to_owned();
     if !request.resource.namespaced {
+        // What lives in no namespace may say that it does; nobody listens.
         metadata.remove("namespace");
-        if namespace.is_empty() {
-            return Ok(());
-        }
-    } else if namespace.is_empty() || namespace == request.namespace {
+        return Ok(());
+    }
+    if namespace.is_empty() || namespace == request.namespace {
         metadata.insert("namespace".to_owned(), request.namespace.as_str().into());
         return Ok(());
     }
@@ -190,9 +190,9 @@ pub(super) fn check_name(request: &Request, object: &Value) -> Result<()> {
 /// are of the text that the object comes from.
 ///
 /// # Errors
-/// 400 for values of wrong types, and with `fieldValidation=Strict` for unknown fields; 422 for bad options.
+/// 400 for values of wrong types, and with `fieldValidation=Strict` for unknown fields.
 pub(super) fn normalise(request: &Request, object: &mut Value, notes: &Notes) -> Result<Vec<String>> {
-    let strictness = strictness(request)?;
+    let strictness = strictness(request);
     let resource = &request.resource;
     let decoded = match &resource.custom {
         Some(custom) => custom.schema.decode(object),
@@ -249,22 +249,12 @@ fn duplicate_owners(object: &mut Value) -> Option<String> {
     ))
 }
 
-fn strictness(request: &Request) -> Result<Strictness> {
+/// The strictness that is asked for; the options were judged before the body was read.
+fn strictness(request: &Request) -> Strictness {
     match request.query.get("fieldValidation") {
-        "" | "Warn" => Ok(Strictness::Warn),
-        "Ignore" => Ok(Strictness::Ignore),
-        "Strict" => Ok(Strictness::Strict),
-        other => {
-            let message =
-                format!("Unsupported value: \"{other}\": supported values: \"\", \"Ignore\", \"Strict\", \"Warn\"");
-            let cause = Cause::new("FieldValueNotSupported", "fieldValidation", message);
-            Err(Box::new(Status::invalid(
-                "meta.k8s.io",
-                "CreateOptions",
-                "",
-                vec![cause],
-            )))
-        }
+        "Ignore" => Strictness::Ignore,
+        "Strict" => Strictness::Strict,
+        _ => Strictness::Warn,
     }
 }
 

@@ -11,6 +11,7 @@ mod delete;
 mod intake;
 mod list;
 mod namespace;
+mod options;
 mod patch;
 mod priority;
 mod review;
@@ -30,7 +31,7 @@ use crate::access::User;
 use crate::cluster::Cluster;
 use crate::query::Query;
 use crate::registry::Resource;
-use crate::status::{Result, Status};
+use crate::status::Status;
 use crate::store::Entry;
 
 pub(crate) use bind::bind;
@@ -125,15 +126,6 @@ impl Request {
         self.resource.key(&self.namespace, &self.name)
     }
 
-    /// Whether nothing may be written.
-    ///
-    /// # Errors
-    /// 422 for values other than `All`.
-    pub(crate) fn dry_run(&self, options: &'static str) -> Result<bool> {
-        let values: Vec<&str> = self.query.all("dryRun").filter(|value| !value.is_empty()).collect();
-        dry_run(&values, options)
-    }
-
     /// The field manager's name.
     pub(crate) fn manager(&self) -> String {
         match self.query.get("fieldManager") {
@@ -184,7 +176,12 @@ impl Request {
     }
 
     pub(crate) fn invalid(&self, name: &str, causes: Vec<crate::status::Cause>) -> Box<Status> {
-        Box::new(Status::invalid(&self.resource.group, &self.resource.kind, name, causes))
+        // Events are judged as what they are in the group they come from.
+        let group = match self.resource.group.as_str() {
+            "events.k8s.io" => "",
+            group => group,
+        };
+        Box::new(Status::invalid(group, &self.resource.kind, name, causes))
     }
 
     /// The manager record of a write now.
@@ -195,14 +192,4 @@ impl Request {
             time: cluster.timestamp(),
         }
     }
-}
-
-fn dry_run(values: &[&str], options: &'static str) -> Result<bool> {
-    if values.iter().all(|value| *value == "All") {
-        return Ok(!values.is_empty());
-    }
-    let list: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
-    let message = format!("Unsupported value: [{}]: supported values: \"All\"", list.join(","));
-    let cause = crate::status::Cause::new("FieldValueNotSupported", "dryRun", message);
-    Err(Box::new(Status::invalid("meta.k8s.io", options, "", vec![cause])))
 }

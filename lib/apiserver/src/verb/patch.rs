@@ -7,9 +7,6 @@ use super::{Media, Request};
 use crate::registry::Resource;
 use crate::status::{Cause, Details, Result, Status};
 
-/// Longest name of a field manager.
-const LONGEST_MANAGER: usize = 128;
-
 /// Refuses patches of a type that the resource does not take.
 ///
 /// # Errors
@@ -29,40 +26,6 @@ pub(super) fn check_media(request: &Request) -> Result<()> {
             status.details = Some(Details::default());
             Err(Box::new(status))
         }
-    }
-}
-
-/// Refuses options that do not go with the patch.
-///
-/// # Errors
-/// 422 with a cause per option.
-pub(super) fn check_options(request: &Request) -> Result<()> {
-    let query = &request.query;
-    let manager = query.get("fieldManager");
-    let applies = request.media == Media::ApplyPatch;
-    let mut causes = Vec::new();
-    if applies && manager.is_empty() {
-        causes.push(Cause::new(
-            "FieldValueRequired",
-            "fieldManager",
-            "Required value: is required for apply patch",
-        ));
-    }
-    if manager.len() > LONGEST_MANAGER {
-        let message = format!("Too long: may not be more than {LONGEST_MANAGER} bytes");
-        causes.push(Cause::new("FieldValueTooLong", "fieldManager", message));
-    }
-    if !applies && query.has("force") {
-        causes.push(Cause::new(
-            "FieldValueForbidden",
-            "force",
-            "Forbidden: may not be specified for non-apply patch",
-        ));
-    }
-    if causes.is_empty() {
-        Ok(())
-    } else {
-        Err(Box::new(Status::invalid("meta.k8s.io", "PatchOptions", "", causes)))
     }
 }
 

@@ -34,8 +34,8 @@ const COUNTED: &[&str] = &[
     "PriorityLevelConfiguration",
     "EndpointSlice",
     "PriorityClass",
-    "ResourceClaim",
-    "ResourceClaimTemplate",
+    "DeviceClass",
+    "ResourceSlice",
 ];
 
 /// Metadata that belongs to the server and survives every update.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::access::may_vanish;
 use super::intake::{Given, Notes};
-use super::{Answer, Media, Request, create, intake, patch, scale, service, strategy};
+use super::{Answer, Media, Request, create, intake, options, patch, scale, service, strategy};
 use crate::cluster::Cluster;
 use crate::object::{metadata_mut, text};
 use crate::registry::Resource;
@@ -32,13 +32,12 @@ pub(crate) async fn replace(cluster: &Arc<Cluster>, request: &Request) -> Result
 /// Patches or applies the object of the request.
 pub(crate) async fn patch(cluster: &Arc<Cluster>, request: &Request) -> Result<Answer> {
     patch::check_media(request)?;
-    patch::check_options(request)?;
     update(cluster, request, true).await
 }
 
 async fn update(cluster: &Arc<Cluster>, request: &Request, patching: bool) -> Result<Answer> {
-    let options = if patching { "PatchOptions" } else { "UpdateOptions" };
-    let dry_run = request.dry_run(options)?;
+    let kind = if patching { "PatchOptions" } else { "UpdateOptions" };
+    let dry_run = options::read(request, kind)?;
     if request.subresource == "scale" {
         return scale::update(cluster, request, patching, dry_run).await;
     }
@@ -107,7 +106,10 @@ async fn absent(cluster: &Arc<Cluster>, request: &Request, change: Change, dry_r
         }) if request.subresource.is_empty() => {
             prepare_applied(request, &mut applied)?;
             if let Some(uid) = metadata_mut(&mut applied).remove("uid") {
-                return Err(other_uid(request, uid.as_str().unwrap_or_default()));
+                let uid = uid.as_str().unwrap_or_default();
+                let why =
+                    format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
+                return Err(request.conflict(&why));
             }
             metadata_mut(&mut applied).remove("resourceVersion");
             create::make_applied(cluster, request, &applied, notes, dry_run).await
@@ -133,8 +135,9 @@ fn next(cluster: &Arc<Cluster>, request: &Request, live: &Value, change: &Change
     match change {
         Change::Whole(given) => Ok(given.object.clone()),
         Change::Patch(patch) => {
-            let object = patch::patched(request, live, patch)?;
+            let mut object = patch::patched(request, live, patch)?;
             patch::check_result(request, &object)?;
+            intake::check_namespace(request, &mut object)?;
             intake::check_name(request, &object)?;
             Ok(object)
         }
@@ -153,12 +156,11 @@ fn check_version(request: &Request, live: &Value, object: &Value, modified: u64,
     let current = text(live, "/metadata/resourceVersion");
     if given.is_empty() || given == "0" {
         if !patching && !strategy::unconditional(&request.resource) {
-            let message = format!(
-                "Invalid value: {}: must be specified for an update",
-                if given.is_empty() { "0x0" } else { "0" }
-            );
+            // It is the store that refuses, and it knows resources, not kinds.
+            let message = "Invalid value: 0: must be specified for an update";
             let cause = Cause::new("FieldValueInvalid", "metadata.resourceVersion", message);
-            return Err(request.invalid(&request.name, vec![cause]));
+            let Resource { group, plural, .. } = &*request.resource;
+            return Err(Box::new(Status::invalid(group, plural, &request.name, vec![cause])));
         }
         return Ok(false);
     }
@@ -177,7 +179,7 @@ fn check_uid(request: &Request, live: &Value, object: &Value, change: &Change) -
     if given.is_empty() || given == actual {
         return Ok(());
     }
-    if matches!(change, Change::Apply(_)) {
+    if !matches!(change, Change::Whole(_)) {
         return Err(other_uid(request, given));
     }
     Err(request.conflict(&uid_mismatch(

@@ -16,6 +16,7 @@ mod list;
 mod metrics;
 mod persistence;
 mod pods;
+mod requests;
 mod runtime;
 mod tables;
 mod watch;

@@ -64,6 +64,8 @@ pub struct Object {
     pub fields: BTreeMap<String, Field>,
     /// Type of the values under any other key; `None`: there are no others.
     pub rest: Option<Arc<Type>>,
+    /// Whether null is one of those values.
+    pub rest_nullable: bool,
     /// Owned and replaced as a whole.
     pub atomic: bool,
     /// A Kubernetes object inside another: its `metadata` is an object's metadata.

@@ -53,6 +53,7 @@ fn read(schema: &Value) -> Type {
                 _ if preserve => Some(Arc::new(Type::Any)),
                 _ => None,
             };
+            object.rest_nullable = schema["additionalProperties"]["nullable"] == true;
             if object.embedded {
                 embed(&mut object);
             }
