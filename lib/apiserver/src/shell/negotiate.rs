@@ -130,7 +130,7 @@ pub(super) fn media(headers: &HeaderMap) -> Media {
     if parts.any(|part| part.split_once('=').is_none_or(|(name, _)| name.is_empty())) {
         return Media::Unknown;
     }
-    match media {
+    match media.to_ascii_lowercase().as_str() {
         "" | "application/json" => Media::Json,
         "application/yaml" => Media::Yaml,
         "application/vnd.kubernetes.protobuf" => Media::Protobuf,

@@ -21,6 +21,7 @@ mod policy;
 mod quota;
 mod rbac;
 mod service;
+mod status;
 mod storage;
 mod workload;
 
@@ -95,6 +96,7 @@ fn faults(group: &str, version: &str, kind: &str, object: &Value, old: Option<&V
         ("apiextensions.k8s.io", "CustomResourceDefinition") => crd::definition::check(object, old, &mut errors),
         _ => {}
     }
+    status::check(kind, object, old, &mut errors);
     errors
 }
 

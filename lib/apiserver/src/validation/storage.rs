@@ -38,14 +38,22 @@ pub(super) fn volume(object: &Place<'_>, old: Option<&Value>, errors: &mut Error
         &Place::new(&capacity.value["storage"], "spec.capacity[storage]"),
         errors,
     );
-    let mut sources = spec
+    let sources = spec
         .value
         .as_object()
         .into_iter()
         .flatten()
         .map(|(key, _)| key.as_str());
-    if !sources.any(|key| !SETTINGS.contains(&key)) {
-        errors.push(spec.required("must specify a volume type"));
+    match sources.filter(|key| !SETTINGS.contains(key)).collect::<Vec<_>>().as_slice() {
+        [] => errors.push(spec.required("must specify a volume type")),
+        [_] => {}
+        several => {
+            // The first of them in the reference's order stands, the others are too many.
+            let first = SOURCES.iter().find(|source| several.contains(source)).copied();
+            for source in several.iter().filter(|source| Some(**source) != first) {
+                errors.push(spec.at(source).forbidden("may not specify more than 1 volume type"));
+            }
+        }
     }
     spec.at("storageClassName").perhaps(name::dns_subdomain, errors);
     if spec.has("local") && !spec.has("nodeAffinity") {
@@ -139,7 +147,10 @@ pub(super) fn claim(object: &Value, old: Option<&Value>, errors: &mut Errors) {
             {
                 requests.remove("storage");
             }
-            // A claim may be bound once.
+            // A claim gets a class once, and is bound once.
+            if old["spec"]["storageClassName"].is_null() && old["metadata"]["annotations"][CLASS].is_null() {
+                map.remove("storageClassName");
+            }
             if old["spec"]["volumeName"].as_str().is_none_or(str::is_empty) {
                 map.remove("volumeName");
             }
@@ -163,6 +174,35 @@ pub(super) fn claim(object: &Value, old: Option<&Value>, errors: &mut Errors) {
     }
     super::immutable("volumeMode", "/spec/volumeMode", object, Some(old), errors);
 }
+
+/// Where the class of a claim stood before it had a field.
+const CLASS: &str = "volume.beta.kubernetes.io/storage-class";
+
+/// What volumes can be made of, in the order in which the reference asks.
+const SOURCES: [&str; 22] = [
+    "hostPath",
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "glusterfs",
+    "nfs",
+    "rbd",
+    "quobyte",
+    "cephfs",
+    "iscsi",
+    "cinder",
+    "fc",
+    "flocker",
+    "azureFile",
+    "vsphereVolume",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "azureDisk",
+    "scaleIO",
+    "local",
+    "storageos",
+    "csi",
+    "flexVolume",
+];
 
 const REQUEST: &str = "/spec/resources/requests/storage";
 
@@ -306,6 +346,14 @@ pub(super) fn priority(object: &Value, old: Option<&Value>, errors: &mut Vec<Fie
     if object["value"].as_i64().is_some_and(|value| value > HIGHEST) && !name.starts_with("system-") {
         let why = format!("maximum allowed value of a user defined priority is {HIGHEST}");
         errors.push(FieldError::forbidden("value", why));
+    }
+    const OWN: [&str; 2] = ["system-cluster-critical", "system-node-critical"];
+    if old.is_none() && name.starts_with("system-") && !OWN.contains(&name) {
+        let why = format!(
+            "priority class names with 'system-' prefix are reserved for system use only. error: {name} is not a known system \
+             priority class"
+        );
+        errors.push(FieldError::forbidden("metadata.name", why));
     }
     if old.is_some_and(|old| old["value"].as_i64().unwrap_or_default() != object["value"].as_i64().unwrap_or_default())
     {

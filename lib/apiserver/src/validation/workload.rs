@@ -33,6 +33,11 @@ pub(super) fn check(kind: &str, object: &Value, old: Option<&Value>, errors: &mu
             selected(object, &kind.to_lowercase(), errors);
             always(object, errors);
             if kind == "StatefulSet" {
+                let name = object["metadata"]["name"].as_str().unwrap_or_default();
+                if old.is_none() && name.contains('.') {
+                    // Its pods are named after it, and have to be labels.
+                    errors.push(FieldError::invalid("metadata.name", name, "must not contain dots"));
+                }
                 stateful(&Place::new(spec, "spec"), errors);
                 if old.is_some() {
                     // What cannot change is not judged again.
@@ -75,7 +80,7 @@ pub(super) fn check(kind: &str, object: &Value, old: Option<&Value>, errors: &mu
             if old.is_none() && object["data"].is_null() {
                 errors.push(FieldError::required("data", "data is mandatory"));
             }
-            super::immutable("data", "/data", object, old, errors);
+            immutable("data", "/data", object, old, errors);
         }
         _ => {}
     }

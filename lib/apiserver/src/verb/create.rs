@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::intake::{Given, Notes};
-use super::{Answer, Request, intake, namespace, options, priority, service, strategy};
+use super::{Answer, Request, class, intake, namespace, options, priority, service, strategy};
 use crate::cluster::Cluster;
 use crate::object::{metadata_mut, text};
 use crate::registry::Resource;
@@ -123,6 +123,7 @@ async fn attempt(
         return Err(request.invalid(&name, causes));
     }
     defaulting::admitted(resource, &mut object);
+    class::admit(cluster, request, &mut object)?;
     check_rights(cluster, request, &object, None)?;
     definition::check_accepting(request, &name)?;
     let granted = service::allocate(cluster, resource, None, &mut object)?;

@@ -117,6 +117,10 @@ pub(crate) async fn remove(
 /// Evicts the pod of the request: a deletion that disruption budgets may one day refuse.
 pub(crate) async fn evict(cluster: &Arc<Cluster>, request: &Request) -> Result<Answer> {
     let eviction = intake::parse(request)?;
+    if text(&eviction, "/metadata/name") != request.name {
+        let why = "name in URL does not match name in Eviction object";
+        return Err(Box::new(Status::bad_request(why)));
+    }
     let body = match eviction.get("deleteOptions") {
         Some(options) if options.is_object() => Bytes::from(options.to_string()),
         _ => Bytes::new(),
@@ -318,6 +322,12 @@ fn read_options(request: &Request) -> Result<Options> {
     } else {
         read_body(request)?
     };
+    if let Some(given) = Some(query.get("gracePeriodSeconds")).filter(|given| !given.is_empty())
+        && given.parse::<i64>().is_err()
+    {
+        let message = format!("strconv.ParseInt: parsing {given:?}: invalid syntax");
+        return Err(Box::new(Status::bad_request(message)));
+    }
     let policy = pick(&body, "propagationPolicy", query.get("propagationPolicy"));
     let orphan = match &body["orphanDependents"] {
         Value::Bool(orphan) => Some(*orphan),
@@ -378,15 +388,17 @@ fn pick(body: &Value, field: &str, query: &str) -> String {
 }
 
 fn read_body(request: &Request) -> Result<Value> {
-    let media = if request.media == Media::Unknown {
-        Media::Json
-    } else {
-        request.media
-    };
-    let body = intake::parse(&Request {
-        media,
-        ..request.clone()
-    })?;
+    let body = intake::parse(request)?;
+    if !body.is_object() {
+        return Err(Box::new(Status::bad_request(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value",
+        )));
+    }
+    let grace = &body["gracePeriodSeconds"];
+    if !grace.is_null() && !grace.is_i64() {
+        let message = "json: cannot unmarshal into Go struct field DeleteOptions.gracePeriodSeconds of type int64";
+        return Err(Box::new(Status::bad_request(message)));
+    }
     let kind = text(&body, "/kind");
     if !kind.is_empty() && kind != "DeleteOptions" {
         let message = format!(

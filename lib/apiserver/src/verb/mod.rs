@@ -6,6 +6,7 @@
 mod access;
 mod bind;
 mod bootstrap;
+mod class;
 mod create;
 mod delete;
 mod intake;

@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 
 use kubeschema::selector::LabelSelector;
 
-use super::{Answer, Content, Request, intake, patch, strategy};
+use super::update::uid_mismatch;
+use super::{Answer, Content, Media, Request, intake, patch, strategy};
+use crate::apply;
 use crate::cluster::Cluster;
 use crate::object::{self, text};
 use crate::registry::Resource;
@@ -57,11 +59,22 @@ pub(super) fn get(request: &Request, entry: &Entry) -> Result<Answer> {
 
 /// Writes an object's scale.
 pub(super) async fn update(cluster: &Arc<Cluster>, request: &Request, patching: bool, dry_run: bool) -> Result<Answer> {
-    let given = if patching {
+    let applying = request.media == Media::ApplyPatch;
+    let given = if applying {
+        intake::parse(&Request {
+            media: Media::Yaml,
+            ..request.clone()
+        })?
+    } else if patching {
         patch::read(request)?
     } else {
         intake::parse(request)?
     };
+    let kind = text(&given, "/kind");
+    if (applying || !patching) && !matches!(kind, "" | "Scale") {
+        let message = format!("{kind} cannot be handled as a Scale: unknown conversion");
+        return Err(Box::new(Status::bad_request(message)));
+    }
     let resource = &request.resource;
     let paths = Paths::of(resource);
     let key = request.key();
@@ -71,7 +84,7 @@ pub(super) async fn update(cluster: &Arc<Cluster>, request: &Request, patching: 
         };
         let live = object::decode(resource, &entry)?;
         let now = scale(resource, &live, entry.modified);
-        let next = if patching {
+        let next = if patching && !applying {
             patch::patched(request, &now, &given)?
         } else {
             given.clone()
@@ -80,6 +93,11 @@ pub(super) async fn update(cluster: &Arc<Cluster>, request: &Request, patching: 
         let version = text(&next, "/metadata/resourceVersion");
         if !matches!(version, "" | "0") && version != entry.modified.to_string() {
             return Err(request.modified());
+        }
+        let (uid, actual) = (text(&next, "/metadata/uid"), text(&live, "/metadata/uid"));
+        if !uid.is_empty() && uid != actual {
+            let why = uid_mismatch(resource, &request.namespace, &request.name, uid, actual);
+            return Err(request.conflict(&why));
         }
         let replicas = next["spec"]["replicas"].as_i64().unwrap_or_default();
         if replicas < 0 {
@@ -97,10 +115,29 @@ pub(super) async fn update(cluster: &Arc<Cluster>, request: &Request, patching: 
                 vec![cause],
             )));
         }
-        let mut object = live.clone();
-        set(&mut object, &paths.replicas, replicas.into());
+        let mut object = if applying {
+            // What is applied to the scale is applied to the one field of the object that it shows.
+            let mut applied = json!({"apiVersion": resource.api_version(), "kind": resource.kind, "metadata": {"name": request.name}});
+            if next["spec"]["replicas"].is_i64() {
+                set(&mut applied, &paths.replicas, replicas.into());
+            }
+            let force = request.query.flag("force");
+            apply::apply(resource, Some(&live), &applied, &request.writer(cluster), force)?
+        } else {
+            let mut object = live.clone();
+            set(&mut object, &paths.replicas, replicas.into());
+            object
+        };
         strategy::settle(resource, &live, &mut object, "scale");
-        intake::track(request, Some(&live), &mut object, &request.writer(cluster));
+        if let Some(custom) = &resource.custom {
+            let causes = custom.schema.validate(&object, Some(&live));
+            if !causes.is_empty() {
+                return Err(request.invalid(&request.name, causes));
+            }
+        }
+        if !applying {
+            intake::track(request, Some(&live), &mut object, &request.writer(cluster));
+        }
         if dry_run || object::encode(resource, &object) == entry.value {
             return Ok(Answer::new(
                 200,

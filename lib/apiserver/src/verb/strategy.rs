@@ -44,7 +44,6 @@ const KEPT: &[&str] = &[
     "creationTimestamp",
     "deletionTimestamp",
     "deletionGracePeriodSeconds",
-    "generateName",
 ];
 
 /// Kinds that a PUT may make.

@@ -199,7 +199,7 @@ fn other_uid(request: &Request, given: &str) -> Box<Status> {
 }
 
 /// Upstream's words for a uid that is not the object's.
-fn uid_mismatch(resource: &Resource, namespace: &str, name: &str, given: &str, actual: &str) -> String {
+pub(super) fn uid_mismatch(resource: &Resource, namespace: &str, name: &str, given: &str, actual: &str) -> String {
     let group = if resource.custom.is_some() {
         format!("{}/", resource.group)
     } else {

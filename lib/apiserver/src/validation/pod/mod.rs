@@ -34,7 +34,13 @@ pub(super) fn unchanged(object: &Value, old: Option<&Value>, errors: &mut Errors
         }
         return;
     }
-    if fixed(&old["spec"]) != fixed(&object["spec"]) {
+    let mut now = fixed(&object["spec"]);
+    if old["spec"]["terminationGracePeriodSeconds"].as_i64().is_some_and(|grace| grace < 0)
+        && now["terminationGracePeriodSeconds"] == 1
+    {
+        now["terminationGracePeriodSeconds"] = old["spec"]["terminationGracePeriodSeconds"].clone();
+    }
+    if fixed(&old["spec"]) != now {
         let why = "pod updates may not change fields other than `spec.containers[*].image`,\
                    `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions \
                    to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it \
@@ -90,9 +96,7 @@ fn fixed(spec: &Value) -> Value {
         for field in [
             "activeDeadlineSeconds",
             "tolerations",
-            "terminationGracePeriodSeconds",
             "schedulingGates",
-            "nodeName",
         ] {
             map.remove(field);
         }
