@@ -76,7 +76,12 @@ pub(crate) fn resources(registry: &Registry, group: &str, version: &str) -> Valu
     } else {
         format!("{group}/{version}")
     };
-    json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": name, "resources": list})
+    let mut found = json!({"kind": "APIResourceList", "groupVersion": name, "resources": list});
+    // Of old the first group does not say what its list is.
+    if !group.is_empty() {
+        found["apiVersion"] = "v1".into();
+    }
+    found
 }
 
 /// `/api` and `/apis` in the aggregated form.

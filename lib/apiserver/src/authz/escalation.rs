@@ -38,14 +38,18 @@ impl Rbac {
         match resource {
             "roles" | "clusterroles" => {
                 let target = ("escalate", resource, name(new));
+                let aggregates = new.get("aggregationRule").is_some_and(|rule| !rule.is_null());
+                if aggregates
+                    && !write.keeps("aggregationRule")
+                    && !self.holds(user, target.0, resource, namespace, target.2)
+                    && self.confirm(user, namespace, &everything()).is_err()
+                {
+                    // Whoever aggregates may get anything that others label.
+                    let why = "must have cluster-admin privileges to use the aggregationRule";
+                    return Err(Box::new(Status::forbidden(GROUP, resource, target.2, why)));
+                }
                 self.check(&write, ["rules", "aggregationRule"], target, || {
-                    let mut rules = Rule::list(new.get("rules"));
-                    if new.get("aggregationRule").is_some_and(|rule| !rule.is_null()) && !write.keeps("aggregationRule")
-                    {
-                        // Whoever aggregates may get anything that others label.
-                        rules.extend(everything());
-                    }
-                    Ok(rules)
+                    Ok(Rule::list(new.get("rules")))
                 })
             }
             "rolebindings" | "clusterrolebindings" => {

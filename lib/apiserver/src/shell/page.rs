@@ -40,6 +40,17 @@ pub(super) fn answer(
     {
         return unknown_custom(registry, path);
     }
+    if served
+        && let Some(parts) = route::split(path)
+        && registry
+            .find(&parts.group, &parts.version, &parts.resource)
+            .is_some_and(|resource| {
+                let known = |sub: &str| resource.subresources.iter().any(|other| other.name == sub);
+                !parts.subresource.is_empty() && !known(&parts.subresource)
+            })
+    {
+        return Err(Box::new(Status::no_such_path()));
+    }
     if (served || path == "/version") && !reading {
         return Err(Box::new(Status::method_not_allowed()));
     }

@@ -38,6 +38,16 @@ pub(crate) fn validate(object: &Value, old: Option<&Value>, _namespaced: bool, r
     maps(metadata, "metadata", &mut errors);
     owners(metadata, &mut errors);
     finalizers(metadata, old, &mut errors);
+    for field in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
+        if old.is_some_and(|old| old["metadata"][field] != metadata[field]) {
+            let why = "field is immutable";
+            errors.push(FieldError::invalid(
+                field::child("metadata", field),
+                metadata[field].clone(),
+                why,
+            ));
+        }
+    }
     errors
 }
 

@@ -68,8 +68,9 @@ pub(super) fn event(group: &str, object: &Place<'_>, old: Option<&Value>, errors
         errors.push(FieldError::invalid("involvedObject.namespace", subject, why));
     }
     let Some(old) = old.filter(|_| newer) else {
-        if newer {
-            complete_event(object, errors);
+        // An older event that has the newer one's time is judged as one.
+        if old.is_none() && (newer || object.has("eventTime")) {
+            complete_event(newer, object, errors);
         }
         return;
     };
@@ -87,11 +88,11 @@ pub(super) fn event(group: &str, object: &Place<'_>, old: Option<&Value>, errors
     }
 }
 
-fn complete_event(object: &Place<'_>, errors: &mut Errors) {
+fn complete_event(newer: bool, object: &Place<'_>, errors: &mut Errors) {
     const LONGEST: usize = 128;
     const NOTE: usize = 1024;
     let kind = object.at("type");
-    if !["Normal", "Warning"].contains(&kind.own()) {
+    if newer && !["Normal", "Warning"].contains(&kind.own()) {
         errors.push(FieldError::invalid(
             kind.path.as_str(),
             "",
@@ -103,7 +104,22 @@ fn complete_event(object: &Place<'_>, errors: &mut Errors) {
         // Without a time it is no event of this kind, and who reports it is not asked.
         return;
     }
-    let controller = object.at("reportingController");
+    for (deprecated, told) in [
+        ("deprecatedCount", "count"),
+        ("deprecatedFirstTimestamp", "firstTimestamp"),
+        ("deprecatedLastTimestamp", "lastTimestamp"),
+        ("deprecatedSource", "source"),
+    ] {
+        let place = object.at(deprecated);
+        if newer && !place.empty() && *place.value != 0 {
+            errors.push(FieldError::invalid(told, "", "needs to be unset"));
+        }
+    }
+    let controller = object.at(if newer {
+        "reportingController"
+    } else {
+        "reportingComponent"
+    });
     controller.must(name::qualified, errors);
     if controller.empty() {
         controller.named(name::qualified, errors);
@@ -116,7 +132,7 @@ fn complete_event(object: &Place<'_>, errors: &mut Errors) {
             errors.push(FieldError::invalid(place.path, "", why));
         }
     }
-    if object.text("note").len() > NOTE {
+    if object.text(if newer { "note" } else { "message" }).len() > NOTE {
         let why = format!("can have at most {NOTE} characters");
         errors.push(FieldError::invalid("message", "", why));
     }

@@ -44,7 +44,11 @@ pub(super) fn volume(object: &Place<'_>, old: Option<&Value>, errors: &mut Error
         .into_iter()
         .flatten()
         .map(|(key, _)| key.as_str());
-    match sources.filter(|key| !SETTINGS.contains(key)).collect::<Vec<_>>().as_slice() {
+    match sources
+        .filter(|key| !SETTINGS.contains(key))
+        .collect::<Vec<_>>()
+        .as_slice()
+    {
         [] => errors.push(spec.required("must specify a volume type")),
         [_] => {}
         several => {

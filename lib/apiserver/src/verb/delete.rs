@@ -60,6 +60,8 @@ struct Options {
     uid: String,
     version: String,
     dry_run: bool,
+    /// Whether it was said in so many words that dependents go.
+    adopts: bool,
 }
 
 /// Deletes the object of the request.
@@ -81,7 +83,14 @@ pub(crate) async fn delete(cluster: &Arc<Cluster>, request: &Request) -> Result<
         let live = object::decode(&request.resource, &entry)?;
         check_preconditions(request, &live, &options)?;
         if let Some(answer) = step(cluster, request, &key, (&live, &entry), &options).await? {
-            return Ok(Answer { warnings, ..answer });
+            // A deletion that has only begun is told so to those who asked for its end.
+            let waits = options.adopts && matches!(answer.content, Content::Object(..)) && terminating(&live);
+            let code = if waits { 202 } else { answer.code };
+            return Ok(Answer {
+                code,
+                warnings,
+                ..answer
+            });
         }
         if !options.version.is_empty() {
             return Err(request.modified());
@@ -125,6 +134,9 @@ pub(crate) async fn evict(cluster: &Arc<Cluster>, request: &Request) -> Result<A
         Some(options) if options.is_object() => Bytes::from(options.to_string()),
         _ => Bytes::new(),
     };
+    if body.is_empty() {
+        disrupt(cluster, request).await?;
+    }
     let deletion = Request {
         subresource: String::new(),
         media: Media::Json,
@@ -134,6 +146,37 @@ pub(crate) async fn evict(cluster: &Arc<Cluster>, request: &Request) -> Result<A
     delete(cluster, &deletion).await?;
     let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
     Ok(Answer::new(201, Content::Value(status)))
+}
+
+/// Says in a pod's status that it goes because somebody evicted it.
+async fn disrupt(cluster: &Arc<Cluster>, request: &Request) -> Result<()> {
+    let key = request.key();
+    while let Some(entry) = cluster.get(&key)? {
+        let mut pod = object::decode(&request.resource, &entry)?;
+        if terminating(&pod) || text(&pod, "/spec/nodeName").is_empty() {
+            return Ok(());
+        }
+        let condition = json!({
+            "type": "DisruptionTarget", "status": "True", "lastProbeTime": null, "lastTransitionTime": cluster.timestamp(),
+            "reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting",
+        });
+        let list = &mut pod["status"]["conditions"];
+        match list.as_array_mut() {
+            Some(list) => {
+                list.retain(|other| other["type"] != "DisruptionTarget");
+                list.push(condition);
+            }
+            None => *list = json!([condition]),
+        }
+        if cluster
+            .put(&request.resource, &key, Expect::Revision(entry.modified), &pod)
+            .await?
+            .is_ok()
+        {
+            return Ok(());
+        }
+    }
+    Err(request.not_found())
 }
 
 /// Deletes everything a list with the same query would show.
@@ -173,10 +216,6 @@ async fn step(
     let mut object = marked(cluster, request, live, options);
     definition::mark(cluster, resource, &mut object);
     let vanishes = may_vanish(&object);
-    if resource.is("", "namespaces") && terminating(live) && !vanishes {
-        let why = "The system is ensuring all content is removed from this namespace.  Upon completion, this namespace will automatically be purged by the system.";
-        return Err(request.conflict(why));
-    }
     let value = object::encode(resource, &object);
     let written = Entry { value, ..entry.clone() };
     if vanishes {
@@ -376,6 +415,7 @@ fn read_options(request: &Request) -> Result<Options> {
         uid: text(&body, "/preconditions/uid").to_owned(),
         version: text(&body, "/preconditions/resourceVersion").to_owned(),
         dry_run: !dry_run.is_empty(),
+        adopts: orphan == Some(false),
     })
 }
 

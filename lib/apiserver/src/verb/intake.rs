@@ -80,8 +80,9 @@ pub(super) fn parse(request: &Request) -> Result<Value> {
     match request.media {
         Media::Json => serde_json::from_str(text).or_else(|json| {
             // JSON is read as YAML when it is none, but a failure tells about the JSON.
+            let json_meant = text.trim_start().starts_with('{');
             match goyaml::parse(text) {
-                Ok(value) if value.is_object() => Ok(value),
+                Ok(value) if value.is_object() && !json_meant => Ok(value),
                 _ => Err(bad_body(resource, &json)),
             }
         }),
@@ -119,6 +120,27 @@ pub(super) fn check_kind(request: &Request, object: &mut Value) -> Result<()> {
     };
     let kind = found(fields, "kind");
     let version = found(fields, "apiVersion");
+    for name in ["kind", "apiVersion"] {
+        if fields
+            .get(name)
+            .is_some_and(|value| !value.is_string() && !value.is_null())
+        {
+            let why = format!(
+                "couldn't get version/kind; json parse error: json: cannot unmarshal into Go struct field .{name} of type string"
+            );
+            return Err(bad_body(resource, &why));
+        }
+    }
+    if fields
+        .get("metadata")
+        .is_some_and(|value| !value.is_object() && !value.is_null())
+    {
+        let why = format!(
+            "json: cannot unmarshal into Go struct field {}.metadata of type v1.ObjectMeta",
+            resource.kind
+        );
+        return Err(bad_body(resource, &why));
+    }
     if resource.custom.is_some() && kind.is_empty() {
         return Err(Box::new(Status::bad_request(format!(
             "the object provided is unrecognized (must be of type {}): Object 'Kind' is missing in '{body}' ({body})",

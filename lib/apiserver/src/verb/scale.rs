@@ -122,7 +122,8 @@ pub(super) async fn update(cluster: &Arc<Cluster>, request: &Request, patching: 
                 set(&mut applied, &paths.replicas, replicas.into());
             }
             let force = request.query.flag("force");
-            apply::apply(resource, Some(&live), &applied, &request.writer(cluster), force)?
+            apply::apply(resource, Some(&live), &applied, &request.writer(cluster), force)
+                .map_err(|status| as_scale(resource, status))?
         } else {
             let mut object = live.clone();
             set(&mut object, &paths.replicas, replicas.into());
@@ -158,6 +159,16 @@ pub(super) async fn update(cluster: &Arc<Cluster>, request: &Request, patching: 
             Err(_) => return Err(request.modified()),
         }
     }
+}
+
+/// A conflict over a scale: managers are told as if they had written one.
+fn as_scale(resource: &Resource, mut status: Box<Status>) -> Box<Status> {
+    let (own, shown) = (format!(" using {}", resource.api_version()), " using autoscaling/v1");
+    status.message = status.message.replace(&own, shown);
+    for cause in status.details.iter_mut().flat_map(|details| &mut details.causes) {
+        cause.message = cause.message.replace(&own, shown);
+    }
+    status
 }
 
 fn scale(resource: &Resource, object: &Value, revision: u64) -> Value {

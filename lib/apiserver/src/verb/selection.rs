@@ -131,11 +131,11 @@ fn selectable(resource: &Resource, field: &str) -> bool {
                 .is_some_and(|path| path.trim_start_matches('.') == field)
         });
     }
-    builtin_fields(&resource.kind).contains(&field)
+    builtin_fields(resource).contains(&field)
 }
 
-fn builtin_fields(kind: &str) -> &'static [&'static str] {
-    match kind {
+fn builtin_fields(resource: &Resource) -> &'static [&'static str] {
+    match resource.kind.as_str() {
         "Pod" => &[
             "spec.nodeName",
             "spec.restartPolicy",
@@ -150,6 +150,19 @@ fn builtin_fields(kind: &str) -> &'static [&'static str] {
         "Secret" => &["type"],
         "Namespace" => &["status.phase"],
         "Node" => &["spec.unschedulable"],
+        "Event" if resource.group == "events.k8s.io" => &[
+            "reason",
+            "type",
+            "source",
+            "regarding.kind",
+            "regarding.namespace",
+            "regarding.name",
+            "regarding.uid",
+            "regarding.apiVersion",
+            "regarding.resourceVersion",
+            "regarding.fieldPath",
+            "reportingController",
+        ],
         "Event" => &[
             "involvedObject.kind",
             "involvedObject.namespace",
@@ -162,14 +175,6 @@ fn builtin_fields(kind: &str) -> &'static [&'static str] {
             "reportingComponent",
             "source",
             "type",
-            "regarding.kind",
-            "regarding.namespace",
-            "regarding.name",
-            "regarding.uid",
-            "regarding.apiVersion",
-            "regarding.resourceVersion",
-            "regarding.fieldPath",
-            "reportingController",
         ],
         "Service" => &["spec.clusterIP", "spec.type"],
         "Job" => &["status.successful"],
@@ -180,6 +185,15 @@ fn builtin_fields(kind: &str) -> &'static [&'static str] {
 }
 
 fn field_text(resource: &Resource, object: &Value, field: &str) -> String {
+    // Events are looked at as they are stored, with the older group's names.
+    let field = match field.split_once('.') {
+        _ if resource.custom.is_some() || resource.kind != "Event" => field.to_owned(),
+        Some(("regarding", rest)) => format!("involvedObject.{rest}"),
+        None if field == "reportingController" => "reportingComponent".to_owned(),
+        None if field == "source" => "source.component".to_owned(),
+        _ => field.to_owned(),
+    };
+    let field = field.as_str();
     let mut at = object;
     for part in field.split('.') {
         at = &at[part];

@@ -39,12 +39,7 @@ const COUNTED: &[&str] = &[
 ];
 
 /// Metadata that belongs to the server and survives every update.
-const KEPT: &[&str] = &[
-    "uid",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-];
+const KEPT: &[&str] = &["uid", "creationTimestamp"];
 
 /// Kinds that a PUT may make.
 const MADE_BY_PUT: &[&str] = &[
@@ -140,6 +135,13 @@ pub(super) fn found(cluster: &Cluster, resource: &Resource, object: &mut Value) 
         keep_open(object);
     }
     label_namespace(resource, object);
+    if resource.is("coordination.k8s.io", "leases")
+        && let Some(spec) = object["spec"].as_object_mut()
+    {
+        // Coordinated elections are not turned on.
+        spec.remove("strategy");
+        spec.remove("preferredHolder");
+    }
     defaulting::identified(resource, object);
 }
 
@@ -169,6 +171,14 @@ pub(super) fn settle(resource: &Resource, live: &Value, object: &mut Value, subr
         defaulting::updated(resource, live, object);
     }
     let metadata = metadata_mut(object);
+    for field in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
+        // One that is left out stays; another one is refused.
+        if metadata.get(field).is_none_or(Value::is_null)
+            && let Some(value) = live["metadata"].get(field)
+        {
+            metadata.insert(field.to_owned(), value.clone());
+        }
+    }
     for field in KEPT {
         match live["metadata"].get(field) {
             Some(value) => metadata.insert((*field).to_owned(), value.clone()),

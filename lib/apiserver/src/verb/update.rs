@@ -10,6 +10,8 @@ use serde_json::Value;
 use super::access::may_vanish;
 use super::intake::{Given, Notes};
 use super::{Answer, Media, Request, create, intake, options, patch, scale, service, strategy};
+use crate::access::Attributes;
+use crate::authz;
 use crate::cluster::Cluster;
 use crate::object::{metadata_mut, text};
 use crate::registry::Resource;
@@ -98,6 +100,7 @@ fn read(request: &Request) -> Result<Change> {
 async fn absent(cluster: &Arc<Cluster>, request: &Request, change: Change, dry_run: bool) -> Result<Answer> {
     match change {
         Change::Whole(object) if request.subresource.is_empty() && strategy::made_by_put(&request.resource) => {
+            may_create(cluster, request)?;
             create::make(cluster, request, object, create::Origin::Posted, dry_run).await
         }
         Change::Apply(Given {
@@ -105,6 +108,7 @@ async fn absent(cluster: &Arc<Cluster>, request: &Request, change: Change, dry_r
             notes,
         }) if request.subresource.is_empty() => {
             prepare_applied(request, &mut applied)?;
+            may_create(cluster, request)?;
             if let Some(uid) = metadata_mut(&mut applied).remove("uid") {
                 let uid = uid.as_str().unwrap_or_default();
                 let why =
@@ -118,12 +122,36 @@ async fn absent(cluster: &Arc<Cluster>, request: &Request, change: Change, dry_r
     }
 }
 
+/// A write that makes the object needs the right to make it, too.
+fn may_create(cluster: &Cluster, request: &Request) -> Result<()> {
+    let attributes = Attributes {
+        verb: "create".to_owned(),
+        group: request.resource.group.clone(),
+        version: request.resource.version.clone(),
+        resource: request.resource.plural.clone(),
+        namespace: request.namespace.clone(),
+        name: request.name.clone(),
+        ..Attributes::default()
+    };
+    let decision = cluster.authorize(&request.user, &attributes);
+    if decision.allowed {
+        return Ok(());
+    }
+    Err(Box::new(authz::forbidden(&request.user, &attributes, &decision.reason)))
+}
+
 /// Fills in what an applied object may leave out and checks the rest against the URL.
 fn prepare_applied(request: &Request, applied: &mut Value) -> Result<()> {
     for field in ["kind", "apiVersion"] {
         if applied[field].as_str().is_none_or(str::is_empty) {
             return Err(Box::new(Status::bad_request("invalid object type: /, Kind=")));
         }
+    }
+    if request.resource.custom.is_some() && applied["kind"] != request.resource.kind.as_str() {
+        let kind = text(applied, "/kind");
+        let version = text(applied, "/apiVersion");
+        let message = format!("invalid object type: {version}, Kind={kind}");
+        return Err(Box::new(Status::bad_request(message)));
     }
     intake::check_kind(request, applied)?;
     // Only what was given is applied, so the namespace is not filled in.

@@ -89,7 +89,17 @@ fn told(step: &Value, code: u16, headers: &HeaderMap, text: &str) -> String {
         }
         // The words about bodies that cannot be read are nobody's business.
         _ if code == 400 => {}
-        _ if code > 400 && body.is_object() => line.push(body["message"].as_str().unwrap_or_default().to_owned()),
+        _ if code > 400 && body.is_object() => {
+            // The uid of an object is another one every time.
+            let message = body["message"].as_str().unwrap_or_default();
+            line.push(
+                message
+                    .split("UID in object meta")
+                    .next()
+                    .unwrap_or_default()
+                    .to_owned(),
+            );
+        }
         _ if code > 400 => line.push(format!("{text:?}")),
         _ => {}
     }

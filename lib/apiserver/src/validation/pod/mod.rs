@@ -35,7 +35,9 @@ pub(super) fn unchanged(object: &Value, old: Option<&Value>, errors: &mut Errors
         return;
     }
     let mut now = fixed(&object["spec"]);
-    if old["spec"]["terminationGracePeriodSeconds"].as_i64().is_some_and(|grace| grace < 0)
+    if old["spec"]["terminationGracePeriodSeconds"]
+        .as_i64()
+        .is_some_and(|grace| grace < 0)
         && now["terminationGracePeriodSeconds"] == 1
     {
         now["terminationGracePeriodSeconds"] = old["spec"]["terminationGracePeriodSeconds"].clone();
@@ -93,11 +95,7 @@ fn deadline(old: &Value, new: &Value, errors: &mut Errors) {
 fn fixed(spec: &Value) -> Value {
     let mut spec = spec.clone();
     if let Some(map) = spec.as_object_mut() {
-        for field in [
-            "activeDeadlineSeconds",
-            "tolerations",
-            "schedulingGates",
-        ] {
+        for field in ["activeDeadlineSeconds", "tolerations", "schedulingGates"] {
             map.remove(field);
         }
         for list in ["containers", "initContainers"] {
