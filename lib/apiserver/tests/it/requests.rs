@@ -55,9 +55,13 @@ async fn send(world: &World, step: &Value) -> (u16, HeaderMap, String) {
     let request = Request::builder()
         .method(method)
         .uri(path)
-        .header("content-type", content_type(step))
-        .body(Body::from(body.into_bytes()))
-        .unwrap();
+        .header("content-type", content_type(step));
+    // Another user, whom the administrator stands in for.
+    let request = match step["by"].as_str() {
+        Some(user) => request.header("impersonate-user", fill(user)),
+        None => request,
+    };
+    let request = request.body(Body::from(body.into_bytes())).unwrap();
     let (head, body) = world.client.send(request).await.unwrap().into_parts();
     let bytes = body.collect().await.unwrap().to_bytes();
     (
