@@ -135,6 +135,12 @@ fn a_token_for_somebody_else_is_refused() {
         world.request(Some(&format!("Bearer {}", world.bound(&["elsewhere"], None)))),
         Err(401)
     );
+    let error = super::Error::Audience {
+        found: vec!["a".to_owned()],
+        wanted: vec!["b".to_owned()],
+    };
+    let told = r#"token audiences ["a"] is invalid for the target audiences ["b"]"#;
+    assert_eq!(error.to_string(), told);
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub enum Error {
     #[error("verify the token")]
     Verify(#[source] token::Error),
     /// It is for somebody else.
-    #[error("token audiences {found:?} are not among the audiences {wanted:?}")]
+    #[error("token audiences {found:?} is invalid for the target audiences {wanted:?}")]
     Audience {
         /// The token's.
         found: Vec<String>,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use crate::access::{Attributes, Authorizer, User};
-use crate::authn::{Request, Tokens};
+use crate::authn::{Error as TokenError, Request, Tokens};
 use crate::authz::rbac::{Rbac, missing_roles};
 use crate::options::Clock;
 use crate::status::{Cause, Status};
@@ -111,6 +111,11 @@ impl Reviews {
             Ok(verified) => json!({
                 "authenticated": true, "user": user_info(&verified.user), "audiences": verified.audiences,
             }),
+            // A text that is no token at all is not this authenticator's business.
+            Err(TokenError::Verify(_)) => json!({"user": {}, "error": "invalid bearer token"}),
+            Err(error @ TokenError::Audience { .. }) => {
+                json!({"user": {}, "error": format!("[invalid bearer token, {error}]")})
+            }
             Err(error) => json!({"user": {}, "error": format!("invalid bearer token, {error}")}),
         };
         Ok(answered(body, AUTHENTICATION, "TokenReview", status))
