@@ -3,7 +3,7 @@
 use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE};
 
-use crate::status::{Result, Status};
+use crate::status::{Details, Result, Status};
 use crate::verb::Media;
 
 /// How an answer is written.
@@ -60,6 +60,13 @@ pub(super) fn form(headers: &HeaderMap) -> Result<Form> {
     let mut clauses: Vec<Clause<'_>> = text.split(',').map(clause).collect();
     clauses.sort_by(|a, b| b.quality.total_cmp(&a.quality));
     clauses.iter().find_map(accepted).ok_or_else(|| {
+        if !clauses.iter().any(|clause| WRITTEN.contains(&clause.media)) {
+            let message = "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, \
+                           application/vnd.kubernetes.protobuf";
+            let mut status = Status::new(406, "NotAcceptable", message);
+            status.details = Some(Details::default());
+            return Box::new(status);
+        }
         Box::new(Status::new(
             406,
             "NotAcceptable",
@@ -67,6 +74,22 @@ pub(super) fn form(headers: &HeaderMap) -> Result<Form> {
         ))
     })
 }
+
+/// A refusal of forms where things can be watched: there are two more.
+pub(super) fn streamed(mut status: Box<Status>) -> Box<Status> {
+    if status.message.starts_with("406: ") {
+        status.message += ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+    }
+    status
+}
+
+/// Media types that the reference writes; for others it has other words than for shapes that it does not know.
+const WRITTEN: [&str; 4] = [
+    "application/json",
+    "application/yaml",
+    "application/vnd.kubernetes.protobuf",
+    "*/*",
+];
 
 fn clause(text: &str) -> Clause<'_> {
     let mut parts = text.split(';').map(str::trim);

@@ -126,7 +126,10 @@ impl Shell {
         body: Bytes,
     ) -> Result<Response<Body>> {
         self.authorize(&user, &attributes(&target, verb, head.uri.path(), &query))?;
-        let form = negotiate::form(&head.headers)?;
+        let form = negotiate::form(&head.headers).map_err(|status| match verb {
+            "list" | "watch" => negotiate::streamed(status),
+            _ => status,
+        })?;
         let agent = head
             .headers
             .get(http::header::USER_AGENT)

@@ -56,6 +56,10 @@ async fn send(world: &World, step: &Value) -> (u16, HeaderMap, String) {
         .method(method)
         .uri(path)
         .header("content-type", content_type(step));
+    let request = match step["accept"].as_str() {
+        Some(media) => request.header("accept", media),
+        None => request,
+    };
     // Another user, whom the administrator stands in for.
     let request = match step["by"].as_str() {
         Some(user) => request.header("impersonate-user", fill(user)),
