@@ -10,6 +10,7 @@
 mod decode;
 mod emit;
 mod error;
+mod fold;
 pub mod json;
 pub mod number;
 mod order;

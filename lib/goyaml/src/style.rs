@@ -123,6 +123,11 @@ pub(crate) fn of_text(text: &str, look: Look, dialect: Dialect, key: bool) -> St
     }
 }
 
+/// Whether go-yaml v3 writes a text over several lines, as it stands or folded, where it may.
+pub(crate) fn fits_block(text: &str) -> bool {
+    Shape::of(text, Dialect::V3).block
+}
+
 /// Whether there is a control character that is no line break; tabs are none to the newer dialect.
 fn has_control(text: &str, look: Look, dialect: Dialect) -> bool {
     look.has(CONTROL)

@@ -32,6 +32,8 @@ pub(crate) enum Kind {
         made: bool,
         /// Written without quotes.
         plain: bool,
+        /// Written behind `>`.
+        folded: bool,
     },
     /// Content up to, not including, that position.
     Sequence(usize),
@@ -48,6 +50,7 @@ impl Kind {
         end: 0,
         made: false,
         plain: true,
+        folded: false,
     };
 }
 

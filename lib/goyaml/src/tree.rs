@@ -3,7 +3,11 @@
 //!
 //! Aliases and merge keys are expanded (an explicit key wins over a merged one, as in go-yaml v3); how much they may
 //! add is bounded. Which scalar is a number, a boolean or a date follows go-yaml v3.
+//!
+//! Programs that keep the spelling write a document with go-yaml v3 and read it again before they decode it. Only folded
+//! texts are not always the same afterwards (`fold`); they come as that leaves them.
 
+use crate::fold;
 use crate::parse::{MAX_DEPTH, Parser};
 use crate::resolve::{self, Scalar as Meaning};
 use crate::tape::{Kind, Node, Tape};
@@ -145,7 +149,13 @@ impl Reader<'_, '_> {
     fn content(&mut self, at: usize) -> Result<Tree, Fault> {
         let node = &self.tape.nodes[at];
         match node.kind {
-            Kind::Scalar { plain, .. } => Ok(Tree::Scalar(scalar(node, self.tape.text(at), plain))),
+            Kind::Scalar { plain, folded, .. } => {
+                let mut scalar = scalar(node, self.tape.text(at), plain);
+                if folded {
+                    scalar.text = fold::written_and_read(&scalar.text);
+                }
+                Ok(Tree::Scalar(scalar))
+            }
             Kind::Sequence(end) => {
                 let mut items = Vec::new();
                 let mut item = at + 1;

@@ -37,6 +37,24 @@ pub(crate) fn read(text: &str) -> Result<Vec<Node>, String> {
     flattened(checked)
 }
 
+/// What every object must say of itself.
+///
+/// # Errors
+/// No kind, or no name where one is needed.
+pub(crate) fn check_identity(object: &Node) -> Result<(), String> {
+    let said = |path: &[&str]| {
+        object.at(path).filter(|value| !value.is_null()).is_some() && !object.spelling_at(path).is_empty()
+    };
+    let kind = object.spelling_at(&["kind"]);
+    if !said(&["kind"]) {
+        return Err("an object has no kind".to_owned());
+    }
+    if !said(&["metadata", "name"]) && !kind.ends_with("List") {
+        return Err(format!("an object of kind {kind} has no metadata.name"));
+    }
+    Ok(())
+}
+
 fn check(object: &Node) -> Result<(), String> {
     if object.as_map().is_none() {
         return Err(format!("an object is expected, not {}", object.shape()));

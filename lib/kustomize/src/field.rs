@@ -69,6 +69,9 @@ fn walk(
             if key.is_empty() {
                 return Err("a part of the path is empty".to_owned());
             }
+            if is_for_lists(key) {
+                return Err(format!("'{key}' picks from a list, not from a map"));
+            }
             if create != Create::Nothing && !list {
                 make(map, key, rest.is_empty(), create);
             } else if list && map.get(key).is_some_and(Node::is_null) {
@@ -81,6 +84,11 @@ fn walk(
         }
         Node::Scalar(_) => Err("a list or a map is expected, not a single value".to_owned()),
     }
+}
+
+/// Whether a part of a path means items of a list, which no part of a field's path can: lists are entered item by item.
+fn is_for_lists(part: &str) -> bool {
+    matches!(part, "*" | "-") || part.parse::<usize>().is_ok() || part.starts_with('[') && part.ends_with(']')
 }
 
 fn make(map: &mut Map, key: &str, last: bool, create: Create) {

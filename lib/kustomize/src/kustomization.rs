@@ -254,19 +254,19 @@ impl Kustomization {
         if own.kind.is_empty() {
             "Kustomization".clone_into(&mut own.kind);
         }
+        let nothing = Self {
+            api_version: own.api_version.clone(),
+            kind: own.kind.clone(),
+            ..Self::default()
+        };
+        if own == nothing && !names_a_collection(&value) {
+            return Err(Error::file(file, "kustomization.yaml is empty"));
+        }
         own.check(file)?;
         Ok(own)
     }
 
     fn check(&self, file: &str) -> Result<(), Error> {
-        let nothing = Self {
-            api_version: self.api_version.clone(),
-            kind: self.kind.clone(),
-            ..Self::default()
-        };
-        if *self == nothing {
-            return Err(Error::file(file, "kustomization.yaml is empty"));
-        }
         let wanted = match self.kind.as_str() {
             "Kustomization" => "kustomize.config.k8s.io/v1beta1",
             "Component" => "kustomize.config.k8s.io/v1alpha1",
@@ -298,4 +298,13 @@ impl Kustomization {
     pub(crate) fn is_component(&self) -> bool {
         self.kind == "Component"
     }
+}
+
+/// Whether a list or a map is written out, though nothing is in it: that is more than no kustomization at all. `bases`
+/// become resources first, which leaves nothing of an empty list.
+fn names_a_collection(kustomization: &Value) -> bool {
+    let fields = kustomization.as_object().into_iter().flatten();
+    fields
+        .filter(|(name, _)| *name != "bases")
+        .any(|(_, value)| value.is_array() || value.is_object())
 }

@@ -214,9 +214,35 @@ fn strategic(schemas: &Schemas, resource: &mut Resource, patch: Node, options: P
     Ok(true)
 }
 
-/// An operation as the real program means it: what is replaced or copied in a map need not be there.
-fn lenient(object: &Value, operation: &Value) -> Value {
+/// An operation as the real program means it: what is replaced or copied in a map need not be there, places in lists
+/// may be written with zeros in front, and the whole object is not a place.
+fn meant(object: &Value, operation: &Value) -> Result<Value, String> {
     let mut operation = operation.clone();
+    round_numbers(&mut operation);
+    let kind = operation["op"].as_str().unwrap_or_default().to_owned();
+    for pointer in ["path", "from"] {
+        let Some(given) = operation[pointer].as_str() else {
+            continue;
+        };
+        let whole = given.is_empty();
+        let takes_no_whole = match kind.as_str() {
+            "copy" | "move" => true,
+            kind => kind == "add" && pointer == "path",
+        };
+        if whole && takes_no_whole {
+            return Err(format!("{kind} operation does not apply: the {pointer} is empty"));
+        }
+        if whole
+            && kind == "replace"
+            && pointer == "path"
+            && !(operation["value"].is_object() || operation["value"].is_array())
+        {
+            return Err("replace operation value must be object or array".to_owned());
+        }
+        if let Some(plain) = with_plain_indexes(object, given) {
+            operation[pointer] = plain.into();
+        }
+    }
     let missing = |pointer: &str| {
         let parent = pointer.rsplit_once('/').map(|(parent, _)| object.pointer(parent));
         matches!(parent, Some(Some(Value::Object(_)))) && object.pointer(pointer).is_none()
@@ -230,7 +256,49 @@ fn lenient(object: &Value, operation: &Value) -> Value {
         }
         _ => {}
     }
-    operation
+    Ok(operation)
+}
+
+/// A pointer whose places in lists are written without zeros in front; `None` if they are already.
+fn with_plain_indexes(object: &Value, pointer: &str) -> Option<String> {
+    let mut at = Some(object);
+    let mut changed = false;
+    let mut plain = String::with_capacity(pointer.len());
+    for part in pointer.split('/').skip(1) {
+        let index = part
+            .trim_start_matches('-')
+            .starts_with('0')
+            .then(|| part.parse::<i64>().ok());
+        let written = match (at, index.flatten()) {
+            (Some(Value::Array(_)), Some(index)) => index.to_string(),
+            _ => part.to_owned(),
+        };
+        changed |= written != part;
+        at = at.and_then(|at| at.pointer(&format!("/{written}")));
+        plain.push('/');
+        plain.push_str(&written);
+    }
+    changed.then_some(plain)
+}
+
+/// Beyond this, not every integer is a float.
+const EXACT: u64 = 1 << 53;
+
+/// Whatever goes through a JSON patch has only floats for numbers.
+fn round_numbers(value: &mut Value) {
+    match value {
+        Value::Number(number) => {
+            let large = number.as_i64().map(i64::unsigned_abs).or_else(|| number.as_u64());
+            if large.is_some_and(|magnitude| magnitude > EXACT)
+                && let Some(float) = number.as_f64()
+            {
+                *value = float.into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(round_numbers),
+        Value::Object(entries) => entries.values_mut().for_each(round_numbers),
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
 }
 
 /// Applies operations to one object.
@@ -238,6 +306,7 @@ pub(crate) fn json(resource: &mut Resource, operations: &Value) -> Result<(), St
     let id = resource.id();
     let failed = |message: String| format!("object {id}: {message}");
     let mut object = resource.object.value().map_err(failed)?;
+    round_numbers(&mut object);
     let marked = !resource.former.is_empty() || !resource.prefixes.is_empty() || !resource.suffixes.is_empty();
     if marked
         && let Some(metadata) = object["metadata"].as_object_mut()
@@ -249,7 +318,7 @@ pub(crate) fn json(resource: &mut Resource, operations: &Value) -> Result<(), St
         annotations.insert(MARK.to_owned(), "".into());
     }
     for operation in operations.as_array().into_iter().flatten() {
-        let one = Value::Array(vec![lenient(&object, operation)]);
+        let one = Value::Array(vec![meant(&object, operation).map_err(failed)?]);
         kubeschema::patch::json::apply(&mut object, &one).map_err(|error| failed(error.to_string()))?;
         if operation["op"] == "copy" {
             bound::check(&object).map_err(failed)?;
@@ -270,7 +339,12 @@ pub(crate) fn json(resource: &mut Resource, operations: &Value) -> Result<(), St
     if object["metadata"].is_null() {
         object.as_object_mut().map(|map| map.remove("metadata"));
     }
+    // What says who it is must still be there, and a null says nothing.
+    if object.get("apiVersion").is_some_and(Value::is_null) {
+        return Err(failed("its apiVersion is gone".to_owned()));
+    }
     resource.object = Node::of(object);
+    document::check_identity(&resource.object).map_err(failed)?;
     // The real program reads annotations as texts after every patch.
     let annotations = resource.texts("annotations");
     resource.set_texts("annotations", annotations);

@@ -173,6 +173,9 @@ fn at_key(
     if let Some(make) = make
         && !map.contains_key(key)
     {
+        if key.is_empty() {
+            return Err("a part of the path is empty".to_owned());
+        }
         map.insert(key.to_owned(), missing(rest, make));
         made = true;
     }

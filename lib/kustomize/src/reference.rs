@@ -49,8 +49,6 @@ pub(crate) fn update(resources: &mut [Resource], references: &[NameReference]) -
             by_name: &by_name,
         };
         let now = resource.gvk();
-        // Nothing was ever called anything else.
-        let references = if by_name.is_empty() { &[] } else { references };
         for reference in references {
             let named = reference.gvk();
             for spec in reference.fields.iter().filter(|spec| gvk.is_selected(&spec.gvk)) {
@@ -109,6 +107,9 @@ fn account_spaces(object: &Node) -> Result<Vec<String>, String> {
         return Ok(Vec::new());
     }
     let subjects = object.get("subjects").and_then(Node::as_list).unwrap_or_default();
+    if subjects.iter().any(|subject| subject.as_map().is_none()) {
+        return Err("a subject is no map".to_owned());
+    }
     let accounts = subjects
         .iter()
         .filter(|subject| subject.spelling_at(&["kind"]) == "ServiceAccount");

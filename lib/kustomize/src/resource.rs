@@ -82,7 +82,10 @@ impl Resource {
     }
 
     pub(crate) fn namespace(&self) -> &str {
-        self.object.spelling_at(&["metadata", "namespace"])
+        match self.object.at(&["metadata", "namespace"]) {
+            Some(namespace) if !namespace.is_null() => namespace.spelling().unwrap_or_default(),
+            _ => "",
+        }
     }
 
     /// Who it is now.

@@ -387,6 +387,7 @@ impl<'a> Parser<'a> {
                 end,
                 made: false,
                 plain: true,
+                folded: false,
             };
             self.push(kind, start, Properties::default());
             (self.at, self.search_end) = (end, end);

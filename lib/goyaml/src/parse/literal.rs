@@ -56,6 +56,7 @@ impl Parser<'_> {
             end: self.tape.made.len(),
             made: true,
             plain: false,
+            folded: !literal,
         })
     }
 

@@ -123,6 +123,7 @@ impl Parser<'_> {
             end,
             made: folded.is_some(),
             plain: true,
+            folded: false,
         })
     }
 

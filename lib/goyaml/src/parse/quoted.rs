@@ -17,6 +17,7 @@ impl Parser<'_> {
                 end: self.at - 1,
                 made: false,
                 plain: false,
+                folded: false,
             });
         }
         self.at = first;
@@ -41,6 +42,7 @@ impl Parser<'_> {
                         end: self.tape.made.len(),
                         made: true,
                         plain: false,
+                        folded: false,
                     });
                 }
                 b'\\' => {
