@@ -56,6 +56,56 @@ fn an_authority_signs_what_names_it() {
     assert!(points_back);
 }
 
+/// Extensions by number, whether they are critical, and their bytes; only that there is one of what identifies a key.
+fn extensions(certificate: &X509Certificate<'_>) -> Vec<(String, bool, Vec<u8>)> {
+    let found = certificate.extensions().iter();
+    found
+        .map(|extension| {
+            let value = match extension.parsed_extension() {
+                ParsedExtension::SubjectKeyIdentifier(_) | ParsedExtension::AuthorityKeyIdentifier(_) => {
+                    vec![u8::try_from(extension.value.len()).unwrap()]
+                }
+                _ => extension.value.to_vec(),
+            };
+            (extension.oid.to_id_string(), extension.critical, value)
+        })
+        .collect()
+}
+
+/// What Go makes of the bits of a key.
+fn identifier(certificate: &X509Certificate<'_>) -> Vec<u8> {
+    let bits = &certificate.public_key().subject_public_key.data;
+    <sha2::Sha256 as sha2::Digest>::digest(bits)[..20].to_vec()
+}
+
+#[test]
+fn certificates_consist_of_what_helms_do() {
+    let table: Vec<serde_json::Value> = serde_json::from_str(include_str!("../data/certificates.json")).unwrap();
+    assert_eq!(table.len(), 11);
+    for case in &table {
+        let template = case["template"].as_str().unwrap();
+        let recorded = parse_x509_pem(case["certificate"].as_str().unwrap().as_bytes())
+            .unwrap()
+            .1;
+        let made = parts(template);
+        let (theirs, ours) = (
+            recorded.parse_x509().unwrap(),
+            X509Certificate::from_der(&made[0]).unwrap().1,
+        );
+        assert_eq!(extensions(&ours), extensions(&theirs), "{template}");
+        assert_eq!(ours.subject().as_raw(), theirs.subject().as_raw(), "{template}");
+        assert_eq!(ours.issuer().as_raw(), theirs.issuer().as_raw(), "{template}");
+        assert_eq!(ours.signature_algorithm, theirs.signature_algorithm, "{template}");
+        for certificate in [&ours, &theirs] {
+            for extension in certificate.extensions() {
+                if let ParsedExtension::SubjectKeyIdentifier(found) = extension.parsed_extension() {
+                    assert_eq!(found.0, identifier(certificate), "{template}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn given_keys_of_every_kind_are_used() {
     for (kind, label) in [("ecdsa", "EC PRIVATE KEY"), ("ed25519", "PRIVATE KEY")] {

@@ -10,11 +10,11 @@ use std::time::{Duration, SystemTime};
 use aws_lc_rs::rsa::KeySize;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rcgen::{
-    BasicConstraints, CertificateParams, DistinguishedName, DnType, DnValue, ExtendedKeyUsagePurpose, IsCa, Issuer,
-    KeyPair, KeyUsagePurpose, SanType, SerialNumber,
-};
+use rcgen::{CertificateParams, DistinguishedName, DnType, DnValue, Issuer, KeyPair, PublicKeyData, SerialNumber};
+use x509_parser::extensions::ParsedExtension;
+use x509_parser::prelude::X509Certificate;
 
+use super::extension::{self, AlternativeName, Role};
 use super::key::PrivateKey;
 use super::pem;
 use crate::failure::Failure;
@@ -79,22 +79,22 @@ pub(super) fn custom(args: &[Value]) -> Result<Value, Failure> {
 
 /// An authority that signs itself.
 pub(super) fn authority(args: &[Value], key: &PrivateKey) -> Result<Value, Failure> {
-    let mut params = template(string(args, 0), &Value::Nil, &Value::Nil, int(args, 1))?;
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    params.key_usages.push(KeyUsagePurpose::KeyCertSign);
-    signed_by_itself(&params, key)
+    let params = template(string(args, 0), int(args, 1))?;
+    signed_by_itself(params, Role::Authority, &[], key)
 }
 
 /// A certificate that signs itself but nothing else.
 pub(super) fn self_signed(args: &[Value], key: &PrivateKey) -> Result<Value, Failure> {
-    let params = template(string(args, 0), any(args, 1), any(args, 2), int(args, 3))?;
-    signed_by_itself(&params, key)
+    let params = template(string(args, 0), int(args, 3))?;
+    let names = alternative_names(any(args, 1), any(args, 2))?;
+    signed_by_itself(params, Role::Server, &names, key)
 }
 
 /// A certificate that an authority signs.
 pub(super) fn signed(args: &[Value], key: &PrivateKey) -> Result<Value, Failure> {
-    let mut params = template(string(args, 0), any(args, 1), any(args, 2), int(args, 3))?;
-    params.use_authority_key_identifier_extension = true;
+    let name = string(args, 0);
+    let mut params = template(name, int(args, 3))?;
+    let names = alternative_names(any(args, 1), any(args, 2))?;
     let part = |name: &str| match any(args, 4) {
         Value::Object(object) => object.field(name),
         _ => None,
@@ -108,12 +108,38 @@ pub(super) fn signed(args: &[Value], key: &PrivateKey) -> Result<Value, Failure>
     let signer = PrivateKey::from_pem(signer.as_str().unwrap_or_default())
         .map_err(|error| Failure::new(format!("error parsing private key: {error}")))?;
     let signer = pair(&signer)?;
-    if rcgen::PublicKeyData::subject_public_key_info(&signer) != parsed.tbs_certificate.subject_pki.raw {
+    if signer.subject_public_key_info() != parsed.tbs_certificate.subject_pki.raw {
         return Err("error creating certificate: x509: provided PrivateKey doesn't match parent's PublicKey".into());
     }
     let issuer = Issuer::from_ca_cert_der(&cert.as_slice().into(), signer).map_err(|_| malformed())?;
-    let cert = params.signed_by(&pair(key)?, &issuer).map_err(|error| unmade(&error))?;
+    let key_pair = pair(key)?;
+    // Whoever has the authority's own name is not told apart from it.
+    let authority = key_identifier(&parsed).filter(|_| !same_name(&parsed, name));
+    params.custom_extensions = extension::all(Role::Server, &names, name.is_empty(), key_pair.der_bytes(), authority);
+    let cert = params.signed_by(&key_pair, &issuer).map_err(|error| unmade(&error))?;
     Ok(object(pem::write(LABEL, cert.der()), key.to_pem()))
+}
+
+/// Whether a certificate's subject consists of that common name, or of nothing where there is none.
+fn same_name(certificate: &X509Certificate<'_>, name: &str) -> bool {
+    let mut parts = certificate.subject().iter_attributes();
+    match parts.next() {
+        None => name.is_empty(),
+        Some(only) => {
+            let common = *only.attr_type() == x509_parser::oid_registry::OID_X509_COMMON_NAME;
+            parts.next().is_none() && common && only.as_str().is_ok_and(|text| text == name)
+        }
+    }
+}
+
+fn key_identifier<'c>(certificate: &'c X509Certificate<'_>) -> Option<&'c [u8]> {
+    certificate
+        .extensions()
+        .iter()
+        .find_map(|found| match found.parsed_extension() {
+            ParsedExtension::SubjectKeyIdentifier(identifier) => Some(identifier.0),
+            _ => None,
+        })
 }
 
 /// The key of a certificate for which none was given.
@@ -128,8 +154,16 @@ fn object(cert: String, key: String) -> Value {
     }))
 }
 
-fn signed_by_itself(params: &CertificateParams, key: &PrivateKey) -> Result<Value, Failure> {
-    let cert = params.self_signed(&pair(key)?).map_err(|error| unmade(&error))?;
+fn signed_by_itself(
+    mut params: CertificateParams,
+    role: Role,
+    names: &[AlternativeName],
+    key: &PrivateKey,
+) -> Result<Value, Failure> {
+    let pair = pair(key)?;
+    let nameless = params.distinguished_name.iter().next().is_none();
+    params.custom_extensions = extension::all(role, names, nameless, pair.der_bytes(), None);
+    let cert = params.self_signed(&pair).map_err(|error| unmade(&error))?;
     Ok(object(pem::write(LABEL, cert.der()), key.to_pem()))
 }
 
@@ -142,8 +176,8 @@ fn unmade(error: &rcgen::Error) -> Failure {
     Failure::new(format!("error creating certificate: {error}"))
 }
 
-/// What all certificates have in common.
-fn template(name: &str, addresses: &Value, names: &Value, days: i64) -> Result<CertificateParams, Failure> {
+/// What all certificates have in common, but for their extensions.
+fn template(name: &str, days: i64) -> Result<CertificateParams, Failure> {
     let mut params = CertificateParams::default();
     params.distinguished_name = DistinguishedName::new();
     if !name.is_empty() {
@@ -152,7 +186,6 @@ fn template(name: &str, addresses: &Value, names: &Value, days: i64) -> Result<C
     let mut serial = [0; 16];
     getrandom::fill(&mut serial).map_err(|error| Failure::new(error.to_string()))?;
     params.serial_number = Some(SerialNumber::from_slice(&serial));
-    params.subject_alt_names = alternative_names(addresses, names)?;
     let now = SystemTime::now();
     let span = Duration::from_secs(days.unsigned_abs().saturating_mul(DAY));
     let end = if days < 0 {
@@ -171,9 +204,6 @@ fn template(name: &str, addresses: &Value, names: &Value, days: i64) -> Result<C
             Failure::new("error creating certificate: asn1: structure error: cannot represent time as GeneralizedTime")
         })?
         .into();
-    params.is_ca = IsCa::ExplicitNoCa;
-    params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
-    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
     Ok(params)
 }
 
@@ -186,7 +216,7 @@ fn name_value(text: &str) -> DnValue {
     }
 }
 
-fn alternative_names(addresses: &Value, names: &Value) -> Result<Vec<SanType>, Failure> {
+fn alternative_names(addresses: &Value, names: &Value) -> Result<Vec<AlternativeName>, Failure> {
     let items = |value: &Value| match value {
         Value::List(list) => list.to_vec(),
         _ => Vec::new(),
@@ -201,7 +231,7 @@ fn alternative_names(addresses: &Value, names: &Value) -> Result<Vec<SanType>, F
         let address: IpAddr = text
             .parse()
             .map_err(|_| Failure::new(format!("error parsing ip: {text}")))?;
-        found.push(SanType::IpAddress(address));
+        found.push(AlternativeName::Address(address));
     }
     let mut all = Vec::new();
     for item in items(names) {
@@ -211,13 +241,13 @@ fn alternative_names(addresses: &Value, names: &Value) -> Result<Vec<SanType>, F
                 "error processing alternate dns name: {shown} is not a string"
             )));
         };
-        let name = text.try_into().map_err(|_| {
-            Failure::new(format!(
+        if !text.is_ascii() {
+            return Err(Failure::new(format!(
                 "error creating certificate: x509: {} cannot be encoded as an IA5String",
                 crate::quote::quote(text)
-            ))
-        })?;
-        all.push(SanType::DnsName(name));
+            )));
+        }
+        all.push(AlternativeName::Dns(text.to_owned()));
     }
     all.extend(found);
     Ok(all)

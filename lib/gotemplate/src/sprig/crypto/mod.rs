@@ -7,6 +7,7 @@ mod certificate;
 mod cipher;
 mod der;
 mod dsa;
+mod extension;
 mod key;
 mod password;
 mod pem;
