@@ -12,6 +12,9 @@ pub enum Error {
     /// The text is no version.
     #[error("invalid semantic version")]
     ParseVersion,
+    /// A numeric part of a pre-release has a zero in front.
+    #[error("version segment starts with 0")]
+    LeadingZero,
     /// The text is no constraint.
     #[error("improper constraint: \"{0}\"")]
     ParseConstraint(String),
@@ -49,15 +52,16 @@ impl Version {
             }
             *slot = number.parse().map_err(|_| Error::ParseVersion)?;
         }
-        let well_formed = |text: &str, numeric: bool| {
-            text.split('.').all(|part| {
-                !part.is_empty()
-                    && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-                    && !(numeric && part.len() > 1 && part.starts_with('0') && part.bytes().all(|b| b.is_ascii_digit()))
-            })
+        let well_formed = |text: &str| {
+            text.split('.')
+                .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'))
         };
-        if pre.is_some_and(|pre| !well_formed(pre, true)) || metadata.is_some_and(|meta| !well_formed(meta, false)) {
+        if [pre, metadata].into_iter().flatten().any(|text| !well_formed(text)) {
             return Err(Error::ParseVersion);
+        }
+        let padded = |part: &str| part.len() > 1 && part.starts_with('0') && part.bytes().all(|b| b.is_ascii_digit());
+        if pre.is_some_and(|pre| pre.split('.').any(padded)) {
+            return Err(Error::LeadingZero);
         }
         Ok(Self {
             major: parts[0],
@@ -147,6 +151,8 @@ enum Operator {
 struct Comparison {
     operator: Operator,
     version: Version,
+    /// Every number is left open.
+    open_major: bool,
     /// The minor number is left open (then the patch number is too).
     open_minor: bool,
     open_patch: bool,
@@ -166,22 +172,14 @@ impl Constraint {
     /// # Errors
     /// The text is no constraint.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let improper = || Error::ParseConstraint(text.to_owned());
+        let text = &with_ranges_as_bounds(text);
+        let improper = || Error::ParseConstraint(text.clone());
         let mut alternatives = Vec::new();
         for alternative in text.split("||") {
             let mut words = Words { rest: alternative };
             let mut comparisons = Vec::new();
             while let Some((operator, version)) = words.next().map_err(|()| improper())? {
-                let comparison = Comparison::parse(operator, version).ok_or_else(improper)?;
-                if words.take_hyphen() {
-                    let Some((Operator::Equal, upper)) = words.next().map_err(|()| improper())? else {
-                        return Err(improper());
-                    };
-                    comparisons.push(Comparison::parse(Operator::GreaterEqual, version).ok_or_else(improper)?);
-                    comparisons.push(Comparison::parse(Operator::LessEqual, upper).ok_or_else(improper)?);
-                } else {
-                    comparisons.push(comparison);
-                }
+                comparisons.push(Comparison::parse(operator, version).ok_or_else(improper)?);
             }
             if comparisons.is_empty() {
                 return Err(improper());
@@ -193,10 +191,34 @@ impl Constraint {
 
     /// Whether a version satisfies the constraint.
     pub fn allows(&self, version: &Version) -> bool {
-        self.alternatives
-            .iter()
-            .any(|all| all.iter().all(|comparison| comparison.allows(version)))
+        self.alternatives.iter().any(|all| {
+            // A pre-release only matches where the alternative speaks of pre-releases.
+            let speaks = all.iter().any(|comparison| !comparison.version.pre.is_empty());
+            (version.pre.is_empty() || speaks) && all.iter().all(|comparison| comparison.allows(version))
+        })
     }
+}
+
+/// Writes ranges such as `1.2 - 2.0` as two bounds. What stands before a range, an operator even, stays before them.
+fn with_ranges_as_bounds(text: &str) -> String {
+    let is_version = |c: char| c.is_ascii_alphanumeric() || ".*+-".contains(c);
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(" - ") {
+        let (lead, lower) = before
+            .trim_end()
+            .split_at(before.trim_end().trim_end_matches(is_version).len());
+        let after = after.trim_start();
+        let (upper, tail) = after.split_at(after.find(|c| !is_version(c)).unwrap_or(after.len()));
+        if lower.is_empty() || upper.is_empty() {
+            break;
+        }
+        out.push_str(lead.trim_end());
+        out.push_str(&format!(">= {lower}, <= {upper} "));
+        rest = tail.trim_start();
+    }
+    out.push_str(rest);
+    out
 }
 
 /// Reads operator and version, one pair after the other.
@@ -242,18 +264,6 @@ impl<'t> Words<'t> {
             Ok(Some((operator, version)))
         }
     }
-
-    /// Whether ` - ` follows.
-    fn take_hyphen(&mut self) -> bool {
-        let tail = self.rest.trim_start();
-        match tail.strip_prefix('-') {
-            Some(after) if tail.len() < self.rest.len() && after.starts_with(char::is_whitespace) => {
-                self.rest = after;
-                true
-            }
-            _ => false,
-        }
-    }
 }
 
 impl Comparison {
@@ -285,7 +295,7 @@ impl Comparison {
             return None;
         }
         let version = Version::parse(&format!("{}.{}.{}{tail}", fixed(0), fixed(1), fixed(2))).ok()?;
-        let operator = if open_at == 0 && matches!(operator, Operator::Equal | Operator::Tilde | Operator::Caret) {
+        let operator = if open_at == 0 && matches!(operator, Operator::Equal | Operator::Tilde) {
             Operator::GreaterEqual
         } else {
             operator
@@ -293,6 +303,7 @@ impl Comparison {
         Some(Self {
             operator,
             version,
+            open_major: open_at == 0,
             open_minor: open_at < 2,
             open_patch: open_at < 3,
             open: open_at < 3,
@@ -300,16 +311,16 @@ impl Comparison {
     }
 
     fn allows(&self, version: &Version) -> bool {
-        // A pre-release only matches where the constraint speaks of pre-releases.
-        if !version.pre.is_empty() && self.version.pre.is_empty() {
-            return false;
-        }
         let bound = &self.version;
         let order = version.compare(bound);
         match self.operator {
             Operator::Equal if self.open => self.tilde(version),
             Operator::Equal => order.is_eq(),
             Operator::NotEqual if self.open => {
+                // Where even the first number is open, the version is taken for 0.0.0.
+                if self.open_major {
+                    return order.is_ne();
+                }
                 version.major != bound.major || (!self.open_minor && version.minor != bound.minor)
             }
             Operator::NotEqual => order.is_ne(),
@@ -349,12 +360,12 @@ impl Comparison {
         if version.compare(bound).is_lt() || version.major != bound.major {
             return false;
         }
-        if bound.major > 0 || self.open_minor {
+        if bound.major > 0 || self.open_minor && !self.open_major {
             return true;
         }
         if version.minor != bound.minor {
             return false;
         }
-        bound.minor > 0 || self.open_patch || version.patch == bound.patch
+        bound.minor > 0 || self.open_patch && !self.open_major || version.patch == bound.patch
     }
 }

@@ -45,11 +45,16 @@ impl Printer {
                 self.push(&format!("%!{letter}(BADINDEX)"));
             } else if let Some(value) = args.get(next) {
                 next += 1;
-                if letter == 'v' {
+                if matches!(letter, 'v' | 'w') {
                     spec.names = std::mem::take(&mut spec.plus);
                     spec.syntax = std::mem::take(&mut spec.sharp);
                 }
-                self.value(value, letter, &spec, 0);
+                if letter == 'w' {
+                    // Only an error could be wrapped, and a value is wrong as a whole, not item by item.
+                    self.bad_verb(value, letter, &spec, 0);
+                } else {
+                    self.value(value, letter, &spec, 0);
+                }
             } else {
                 self.push(&format!("%!{letter}(MISSING)"));
             }

@@ -162,7 +162,10 @@ impl Printer {
             return;
         }
         if verb == 'T' {
-            return self.pad(&value.type_name(), spec);
+            let name = value.type_name();
+            let most = spec.precision.filter(|_| !value.is_nil());
+            let shown = most.map_or(name.len(), |most| most.min(name.len()));
+            return self.pad(name.get(..shown).unwrap_or(&name), spec);
         }
         if let Value::Sized(width, number) = value
             && matches!(verb, 'v' | 's' | 'q')

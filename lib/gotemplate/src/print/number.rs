@@ -30,12 +30,14 @@ impl Printer {
                 format!("{magnitude:o}"),
                 if spec.sharp && magnitude != 0 { "0" } else { "" },
             ),
+            'O' if spec.sharp && magnitude != 0 => (format!("0{magnitude:o}"), "0o"),
             'O' => (format!("{magnitude:o}"), "0o"),
             'x' => (format!("{magnitude:x}"), if spec.sharp { "0x" } else { "" }),
             'X' => (format!("{magnitude:X}"), if spec.sharp { "0X" } else { "" }),
             'c' | 'q' | 'U' => {
                 let text = character(number, verb, spec);
-                return self.pad(&text, &Spec { zero: false, ..*spec });
+                let zero = spec.zero && verb != 'U';
+                return self.pad(&text, &Spec { zero, ..*spec });
             }
             _ => return self.bad_verb(value, verb, spec, depth),
         };

@@ -46,6 +46,12 @@ pub(super) fn compile(pattern: &str) -> Result<Arc<Regex>, String> {
 /// Copies of what a repetition repeats that Go allows.
 const MOST_REPEATS: usize = 1_000;
 
+/// Classes that have a name.
+const CLASSES: [&str; 14] = [
+    "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "word",
+    "xdigit",
+];
+
 struct Translator<'p> {
     pattern: &'p str,
     pos: usize,
@@ -54,6 +60,8 @@ struct Translator<'p> {
     repetition: Option<usize>,
     /// Whether there is something to repeat.
     repeatable: bool,
+    /// Groups that are not closed yet.
+    open: usize,
 }
 
 impl<'p> Translator<'p> {
@@ -64,6 +72,7 @@ impl<'p> Translator<'p> {
             out: String::with_capacity(pattern.len() + 16),
             repetition: None,
             repeatable: false,
+            open: 0,
         }
     }
 
@@ -91,6 +100,10 @@ impl<'p> Translator<'p> {
                 }
                 '{' if repetition_len(self.rest()).is_some() => {
                     self.pos += repetition_len(self.rest()).unwrap_or(0);
+                    let counts = &self.pattern[start..self.pos];
+                    if !counts_fit(counts) {
+                        return Err(format!("invalid repeat count: `{counts}`"));
+                    }
                     self.repeat(start)?;
                     start = self.pos;
                     continue;
@@ -102,6 +115,10 @@ impl<'p> Translator<'p> {
                 '(' => {
                     repeatable = false;
                     self.group(start)?;
+                }
+                ')' => {
+                    self.open = self.open.checked_sub(1).ok_or_else(|| self.unexpected_end())?;
+                    self.out.push(')');
                 }
                 '|' => {
                     repeatable = false;
@@ -116,8 +133,15 @@ impl<'p> Translator<'p> {
         Ok(self.out)
     }
 
+    fn unexpected_end(&self) -> String {
+        format!("unexpected ): `{}`", self.pattern)
+    }
+
     /// What lies between `start` and here repeats what stands before it.
     fn repeat(&mut self, start: usize) -> Result<(), String> {
+        if self.rest().starts_with('?') {
+            self.pos += 1;
+        }
         let operator = &self.pattern[start..self.pos];
         let before = self.repetition.map_or(start, |before| before);
         if self.repetition.is_some() {
@@ -127,15 +151,7 @@ impl<'p> Translator<'p> {
         if !self.repeatable {
             return Err(format!("missing argument to repetition operator: `{operator}`"));
         }
-        let mut counts = operator.trim_matches(['{', '}']).split(',');
-        if counts.any(|count| count.parse::<usize>().is_ok_and(|count| count > MOST_REPEATS)) {
-            return Err(format!("invalid repeat count: `{operator}`"));
-        }
         self.out.push_str(operator);
-        if self.rest().starts_with('?') {
-            self.pos += 1;
-            self.out.push('?');
-        }
         self.repetition = Some(start);
         Ok(())
     }
@@ -143,6 +159,7 @@ impl<'p> Translator<'p> {
     /// After an opening parenthesis: a name or flags, which are those that Go knows, are taken too.
     fn group(&mut self, start: usize) -> Result<(), String> {
         self.out.push('(');
+        self.open += 1;
         let Some(flags) = self.rest().strip_prefix('?') else {
             return Ok(());
         };
@@ -155,7 +172,11 @@ impl<'p> Translator<'p> {
         for (at, flag) in flags.char_indices() {
             match flag {
                 'i' | 'm' | 's' | 'U' | '-' => {}
-                ':' | ')' => return self.head(at + 1),
+                ':' => return self.head(at + 1),
+                ')' => {
+                    self.open -= 1;
+                    return self.head(at + 1);
+                }
                 other => {
                     let end = start + 2 + at + other.len_utf8();
                     let shown = self.pattern.get(start..end).unwrap_or(self.pattern);
@@ -175,57 +196,133 @@ impl<'p> Translator<'p> {
         Ok(())
     }
 
+    /// After an opening bracket. A hyphen means a range only between two single characters.
     fn class(&mut self, start: usize) -> Result<(), String> {
-        let unclosed = || format!("missing closing ]: `{}`", &self.pattern[start..]);
-        let unclosed = unclosed();
         self.out.push('[');
         if self.rest().starts_with('^') {
             self.pos += 1;
             self.out.push('^');
         }
         let mut first = true;
-        loop {
-            let at = self.pos;
-            match self.next().ok_or_else(|| unclosed.clone())? {
-                ']' if !first => {
-                    self.out.push(']');
-                    return Ok(());
-                }
-                '\\' => self.escape(at, true)?,
-                '[' => {
-                    // Only the name of a class such as [:alpha:] is more than a bracket.
-                    let name = self.rest().strip_prefix(':').and_then(|name| name.find(":]"));
-                    match name {
-                        Some(length) => {
-                            self.pos += length + 3;
-                            self.out.push_str(&self.pattern[at..self.pos]);
-                        }
-                        None => self.out.push_str("\\["),
-                    }
-                }
-                special @ (']' | '&' | '~') => {
-                    self.out.push('\\');
-                    self.out.push(special);
-                }
-                '-' if self.rest().starts_with('-') => self.out.push_str("\\-"),
-                other => {
-                    let high = self.rest().strip_prefix('-').and_then(|tail| tail.chars().next());
-                    if let Some(high) = high.filter(|high| !matches!(high, ']' | '[' | '\\')) {
-                        if high < other {
-                            return Err(format!("invalid character class range: `{other}-{high}`"));
-                        }
-                        self.pos += 1 + high.len_utf8();
-                        self.out.push(other);
-                        self.out.push('-');
-                        self.out.push_str(&regex::escape(&high.to_string()));
-                        first = false;
-                        continue;
-                    }
-                    self.out.push(other);
-                }
-            }
+        while first || !self.rest().starts_with(']') {
             first = false;
+            if self.named_class()? || self.class_of_characters()? {
+                continue;
+            }
+            let at = self.pos;
+            let low = self.class_character(start)?;
+            self.push_character(low);
+            let Some(after) = self.rest().strip_prefix('-') else {
+                continue;
+            };
+            if after.starts_with(']') {
+                continue;
+            }
+            self.pos += 1;
+            let high = self.class_character(start)?;
+            if high < low {
+                let range = &self.pattern[at..self.pos];
+                return Err(format!("invalid character class range: `{range}`"));
+            }
+            self.out.push('-');
+            self.push_character(high);
         }
+        self.pos += 1;
+        self.out.push(']');
+        Ok(())
+    }
+
+    /// A class such as `[:alpha:]` inside of another one, if it stands here.
+    fn named_class(&mut self) -> Result<bool, String> {
+        let Some(length) = self.rest().strip_prefix("[:").and_then(|name| name.find(":]")) else {
+            return Ok(false);
+        };
+        let class = &self.rest()[..length + 4];
+        let name = class.trim_start_matches("[:").trim_end_matches(":]");
+        if !CLASSES.contains(&name.strip_prefix('^').unwrap_or(name)) {
+            return Err(format!("invalid character class range: `{class}`"));
+        }
+        self.out.push_str(class);
+        self.pos += class.len();
+        Ok(true)
+    }
+
+    /// An escape inside of a class that stands for several characters, if one stands here.
+    fn class_of_characters(&mut self) -> Result<bool, String> {
+        let several = self
+            .rest()
+            .strip_prefix('\\')
+            .is_some_and(|tail| tail.starts_with(['d', 'w', 's', 'D', 'W', 'S', 'p', 'P']));
+        if several {
+            let start = self.pos;
+            self.pos += 1;
+            self.escape(start, true)?;
+        }
+        Ok(several)
+    }
+
+    /// One character of a class that began at `start`.
+    fn class_character(&mut self, start: usize) -> Result<char, String> {
+        let at = self.pos;
+        match self.next() {
+            None => Err(format!("missing closing ]: `{}`", &self.pattern[start..])),
+            Some('\\') => self.escaped_character(at),
+            Some(other) => Ok(other),
+        }
+    }
+
+    fn push_character(&mut self, character: char) {
+        if character.is_ascii_alphanumeric() {
+            self.out.push(character);
+        } else {
+            self.out.push_str(&format!("\\x{{{:x}}}", u32::from(character)));
+        }
+    }
+
+    /// After a backslash at `start` that stands before one character, in whatever way it is written.
+    fn escaped_character(&mut self, start: usize) -> Result<char, String> {
+        let Some(escaped) = self.next() else {
+            return Err("trailing backslash at end of expression: ``".into());
+        };
+        let found = match escaped {
+            '0'..='7' => {
+                let more = self.digits(2, 8);
+                let alone = escaped != '0' && more == 0;
+                self.pos += more;
+                let code = u32::from_str_radix(&self.pattern[start + 1..self.pos], 8).ok();
+                code.filter(|_| !alone).and_then(char::from_u32)
+            }
+            'x' => self.hexadecimal(),
+            'a' => Some('\x07'),
+            'f' => Some('\x0c'),
+            'n' => Some('\n'),
+            'r' => Some('\r'),
+            't' => Some('\t'),
+            'v' => Some('\x0b'),
+            other if other.is_ascii() && !other.is_ascii_alphanumeric() => Some(other),
+            _ => None,
+        };
+        found.ok_or_else(|| format!("invalid escape sequence: `{}`", &self.pattern[start..self.pos]))
+    }
+
+    /// Two digits, or as many as stand in braces.
+    fn hexadecimal(&mut self) -> Option<char> {
+        let braces = self.rest().starts_with('{');
+        self.pos += usize::from(braces);
+        let length = self.digits(if braces { usize::MAX } else { 2 }, 16);
+        let code = u32::from_str_radix(&self.rest()[..length], 16).ok();
+        self.pos += length;
+        let whole = if braces { self.next() == Some('}') } else { length == 2 };
+        code.filter(|_| whole).and_then(char::from_u32)
+    }
+
+    /// How many digits of that base stand here, `most` at most.
+    fn digits(&self, most: usize, base: u32) -> usize {
+        self.rest()
+            .bytes()
+            .take(most)
+            .take_while(|byte| char::from(*byte).is_digit(base))
+            .count()
     }
 
     /// After a backslash at `start`.
@@ -261,41 +358,41 @@ impl<'p> Translator<'p> {
                 self.pos += (literal.len() + 2).min(rest.len());
             }
             'E' if !in_class => {}
-            '0'..='7' => {
-                let rest = self.rest();
-                let more = rest
-                    .bytes()
-                    .take(2)
-                    .take_while(|byte| matches!(byte, b'0'..=b'7'))
-                    .count();
-                if escaped != '0' && more == 0 {
-                    return Err(format!("invalid escape sequence: `\\{escaped}`"));
-                }
-                let code = u32::from_str_radix(&self.pattern[start + 1..self.pos + more], 8).unwrap_or(0);
-                self.pos += more;
-                self.out.push_str(&format!("\\x{{{code:x}}}"));
-            }
-            'A' | 'z' | 'b' | 'B' | 'a' | 'f' | 'n' | 'r' | 't' | 'v' | 'p' | 'P' | 'x' => {
+            'A' | 'z' => {
                 self.out.push('\\');
                 self.out.push(escaped);
-                if matches!(escaped, 'x' | 'p' | 'P') && self.rest().starts_with('{') {
-                    let end = self.rest().find('}').map_or(self.rest().len(), |end| end + 1);
-                    self.out.push_str(&self.rest()[..end]);
-                    self.pos += end;
+            }
+            'p' | 'P' => {
+                let rest = self.rest();
+                let length = if rest.starts_with('{') {
+                    rest.find('}').map_or(rest.len(), |end| end + 1)
+                } else {
+                    rest.chars().next().map_or(0, char::len_utf8)
+                };
+                self.pos += length;
+                let property = &self.pattern[start..self.pos];
+                if Regex::new(property).is_err() {
+                    return Err(format!("invalid character class range: `{property}`"));
                 }
+                self.out.push_str(property);
             }
-            letter if letter.is_ascii_alphanumeric() => {
-                return Err(format!("invalid escape sequence: `\\{letter}`"));
+            _ => {
+                self.pos = start + 1;
+                let character = self.escaped_character(start)?;
+                self.push_character(character);
             }
-            '<' | '>' => self.out.push(escaped),
-            other if other.is_ascii() => {
-                self.out.push('\\');
-                self.out.push(other);
-            }
-            other => return Err(format!("invalid escape sequence: `\\{other}`")),
         }
         Ok(())
     }
+}
+
+/// Whether the numbers of a repetition in braces are small enough, and in order.
+fn counts_fit(counts: &str) -> bool {
+    let mut counts = counts.trim_matches(['{', '}']).split(',').map(str::parse::<usize>);
+    let least = counts.next().and_then(Result::ok).unwrap_or(usize::MAX);
+    // None at all, or no number behind the comma, means no other bound.
+    let most = counts.next().and_then(Result::ok);
+    least <= MOST_REPEATS && most.is_none_or(|most| most <= MOST_REPEATS && least <= most)
 }
 
 /// The length of `n}`, `n,}` or `n,m}` behind a brace.
@@ -357,6 +454,13 @@ mod tests {
             ("^[[:alpha:]]$", "x"),
             (r"^\Qa.b\E$", "a.b"),
             (r"^\<$", "<"),
+            (r"^[\w-\.]+$", "a-."),
+            (r"^[\w-a]+$", "a-"),
+            (r"^[\d-x]+$", "1-x"),
+            (r"^[a-\x63]+$", "abc"),
+            (r"^[\x{61}-c]+$", "abc"),
+            (r"^[*-\-]+$", "*+,-"),
+            (r"^[\101\n-]+$", "A\n-"),
         ] {
             assert!(compile(pattern).unwrap().is_match(text), "{pattern}");
         }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::data;
 
 /// Raise it when more snippets agree; never lower it.
-const AGREE: usize = 2645;
+const AGREE: usize = 2684;
 
 fn answer(chart: &Value, values: &Value, snippet: &str) -> Result<String, String> {
     let mut files: BTreeMap<String, Vec<u8>> = chart
