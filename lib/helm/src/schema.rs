@@ -131,10 +131,27 @@ fn validator(schema: &[u8]) -> Result<Validator, String> {
     })?;
     let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
     options.build(&schema).map_err(|error| {
+        if let (Kind::Referencing(_), Some(place)) = (error.kind(), elsewhere(&schema)) {
+            return format!("failing loading {place:?}: other places than the schema itself are never read");
+        }
         let mut text = String::from("\"file:///values.schema.json#\" is not valid against metaschema: ");
         let _ = write!(text, "{}", message(&error, &schema));
         format!("{text} at '{}'", error.instance_path())
     })
+}
+
+/// The first place outside of a schema that it refers to.
+fn elsewhere(schema: &Value) -> Option<&str> {
+    match schema {
+        Value::Object(entries) => entries.iter().find_map(|(key, value)| match value {
+            Value::String(place) if key == "$ref" && !place.starts_with('#') => {
+                Some(place.split_once('#').map_or(place.as_str(), |(place, _)| place))
+            }
+            value => elsewhere(value),
+        }),
+        Value::Array(items) => items.iter().find_map(elsewhere),
+        _ => None,
+    }
 }
 
 /// One line per problem. Several properties that one object lacks are one problem.

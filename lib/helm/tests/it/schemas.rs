@@ -50,3 +50,22 @@ fn schemas_refuse_what_helm_refuses_in_its_words() {
     println!("{agree} of {} agree\n{report}", cases.len());
     assert!(agree >= AGREE, "only {agree} of {} agree\n{report}", cases.len());
 }
+
+#[test]
+fn a_schema_elsewhere_is_named_and_not_read() {
+    let schema = r##"{"properties": {"b": {"$ref": "https://schemas.invalid/two.json"},
+        "a": {"items": [{"$ref": "#/b"}, {"$ref": "https://schemas.invalid/one.json#/x"}]}}}"##;
+    let files = [
+        ("Chart.yaml", "apiVersion: v2\nname: c\nversion: 1.0.0\n"),
+        ("values.schema.json", schema),
+    ];
+    let files = files.map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec()));
+    let chart = helm::chart::Chart::from_files(files.into()).unwrap();
+    let refused = helm::schema::check(&chart, &helm::values::Values::new()).unwrap_err();
+    assert!(
+        refused
+            .to_string()
+            .ends_with("c:\nfailing loading \"https://schemas.invalid/one.json\": other places than the schema itself are never read"),
+        "{refused}"
+    );
+}
