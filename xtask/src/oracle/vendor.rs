@@ -14,18 +14,20 @@ use super::find::Found;
 /// Charts that are dependencies of dependencies of …
 const MAX_DEPTH: usize = 8;
 
-/// All charts by their name.
-pub(crate) struct Shelf(BTreeMap<String, PathBuf>);
+/// All charts by their name, with their versions.
+pub(crate) struct Shelf(BTreeMap<String, Vec<(String, PathBuf)>>);
 
 impl Shelf {
     pub(crate) fn new<'f>(charts: impl IntoIterator<Item = &'f Found>) -> Self {
-        let mut shelf = BTreeMap::new();
+        let mut shelf: BTreeMap<String, Vec<(String, PathBuf)>> = BTreeMap::new();
         for chart in charts {
             if chart.packed() {
                 continue;
             }
-            if let Some(name) = text(&metadata(&chart.path, "Chart.yaml"), "name") {
-                shelf.entry(name).or_insert_with(|| chart.path.clone());
+            let metadata = metadata(&chart.path, "Chart.yaml");
+            if let Some(name) = text(&metadata, "name") {
+                let version = text(&metadata, "version").unwrap_or_default();
+                shelf.entry(name).or_default().push((version, chart.path.clone()));
             }
         }
         Self(shelf)
@@ -47,17 +49,36 @@ impl Shelf {
         declared.extend(dependencies(&metadata(chart, "requirements.yaml")));
         let there = vendored(chart);
         let mut missing = Vec::new();
-        for (name, repository) in declared {
+        for Declared {
+            name,
+            version,
+            repository,
+        } in declared
+        {
             if there.contains(&name) {
                 continue;
             }
             let local = repository.strip_prefix("file://").map(|path| chart.join(path));
-            let source = local.or_else(|| self.0.get(&name).cloned());
+            let source = local.or_else(|| self.closest(&name, &version));
             if let Some(source) = source.filter(|source| source.join("Chart.yaml").is_file()) {
                 missing.push((name, source));
             }
         }
         missing
+    }
+
+    /// The chart of that name whose version is most like the wanted one: several repositories have a `common`.
+    fn closest(&self, name: &str, wanted: &str) -> Option<PathBuf> {
+        let numbers = |version: &str| -> Vec<String> {
+            let trimmed = version.trim_start_matches(|c: char| !c.is_ascii_digit());
+            trimmed.split('.').map(str::to_owned).collect()
+        };
+        let wanted = numbers(wanted);
+        let alike = |version: &str| numbers(version).iter().zip(&wanted).take_while(|(a, b)| a == b).count();
+        // The first of those that are equally alike.
+        let charts = self.0.get(name)?.iter().rev();
+        let closest = charts.max_by_key(|(version, _)| alike(version))?;
+        Some(closest.1.clone())
     }
 
     fn fill(&self, original: &Path, copied: &Path, depth: usize) -> Result<()> {
@@ -105,12 +126,25 @@ fn text(value: &Value, key: &str) -> Option<String> {
     value.get(key)?.as_str().map(str::to_owned)
 }
 
-fn dependencies(metadata: &Value) -> Vec<(String, String)> {
+/// What a chart says of a chart it needs.
+struct Declared {
+    name: String,
+    version: String,
+    repository: String,
+}
+
+fn dependencies(metadata: &Value) -> Vec<Declared> {
     let listed = metadata.get("dependencies").and_then(Value::as_array);
     listed
         .into_iter()
         .flatten()
-        .filter_map(|entry| Some((text(entry, "name")?, text(entry, "repository").unwrap_or_default())))
+        .filter_map(|entry| {
+            Some(Declared {
+                name: text(entry, "name")?,
+                version: text(entry, "version").unwrap_or_default(),
+                repository: text(entry, "repository").unwrap_or_default(),
+            })
+        })
         .collect()
 }
 
@@ -127,4 +161,31 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chart_with_the_closest_version_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut charts = Vec::new();
+        for version in ["2.1.0", "4.0.1", "4.5.2", "4.5.9"] {
+            let path = folder.path().join(version);
+            std::fs::create_dir(&path).unwrap();
+            std::fs::write(path.join("Chart.yaml"), format!("name: common\nversion: {version}\n")).unwrap();
+            let (name, values) = (version.to_owned(), Vec::new());
+            charts.push(Found { name, path, values });
+        }
+        let shelf = Shelf::new(&charts);
+        let closest = |wanted: &str| {
+            let found = shelf.closest("common", wanted)?;
+            Some(found.file_name()?.to_string_lossy().into_owned())
+        };
+        assert_eq!(closest("^4.5.3").as_deref(), Some("4.5.2"));
+        assert_eq!(closest("2.x.x").as_deref(), Some("2.1.0"));
+        assert_eq!(closest("*").as_deref(), Some("2.1.0"));
+        assert_eq!(shelf.closest("other", "*"), None);
+    }
 }
