@@ -63,7 +63,7 @@ fn extensions(certificate: &X509Certificate<'_>) -> Vec<(String, bool, Vec<u8>)>
         .map(|extension| {
             let value = match extension.parsed_extension() {
                 ParsedExtension::SubjectKeyIdentifier(_) | ParsedExtension::AuthorityKeyIdentifier(_) => {
-                    vec![u8::try_from(extension.value.len()).unwrap()]
+                    vec![u8::try_from(extension.value.len()).expect("an extension of few bytes")]
                 }
                 _ => extension.value.to_vec(),
             };

@@ -54,7 +54,7 @@ fn schemas_refuse_what_helm_refuses_in_its_words() {
 #[test]
 fn a_schema_elsewhere_is_named_and_not_read() {
     let schema = r##"{"properties": {"b": {"$ref": "https://schemas.invalid/two.json"},
-        "a": {"items": [{"$ref": "#/b"}, {"$ref": "https://schemas.invalid/one.json#/x"}]}}}"##;
+        "a": {"allOf": [{"$ref": "#/properties"}, {"$ref": "https://schemas.invalid/one.json#/x"}]}}}"##;
     let files = [
         ("Chart.yaml", "apiVersion: v2\nname: c\nversion: 1.0.0\n"),
         ("values.schema.json", schema),
