@@ -1,7 +1,8 @@
 //! `bench render`: charts loaded and rendered by our engine in this process and by Helm's own as a library in another,
 //! in turns, chart by chart.
 //!
-//! Two things are measured, each on both sides: *first* is from files to manifests with nothing kept from before;
+//! Three things are measured, each on both sides: *cold* and *first* are from files to manifests with nothing kept from
+//! before, the former when the processor's caches hold what the other side did last, the latter right afterwards;
 //! *again* is the loaded chart rendered once more. *Known*, beside Helm's *first*, is from files to manifests for an agent
 //! that rendered the chart before: what was made of its templates is kept. Charts that make keys or hash passwords are told apart, because that
 //! takes either side longer than everything else in most charts, and each time another time. What sorting and parsing
@@ -37,6 +38,7 @@ pub(crate) struct Args {
 /// One side's times for one chart, in milliseconds.
 #[derive(Default)]
 struct Side {
+    cold: Samples,
     first: Samples,
     again: Samples,
 }
@@ -56,6 +58,7 @@ struct Row {
 
 impl Side {
     fn add(&mut self, times: Times) {
+        self.cold.add_time(times.cold);
         self.first.add_time(times.first);
         self.again.add_time(times.again);
     }
@@ -64,6 +67,7 @@ impl Side {
 /// What is measured, and where it is kept.
 type Kind = (&'static str, fn(&Side) -> &Samples);
 
+const COLD: Kind = ("cold (load and render after the other side)", |side| &side.cold);
 const FIRST: Kind = ("first (load and render)", |side| &side.first);
 const AGAIN: Kind = ("again (render what is loaded)", |side| &side.again);
 
@@ -167,7 +171,7 @@ fn summary(name: &str, rows: &[Row]) {
     let sum = |value: &dyn Fn(&Row) -> f64| rows.iter().map(value).sum::<f64>();
     #[expect(clippy::cast_precision_loss, reason = "a number of charts")]
     let count = rows.len() as f64;
-    for (kind, of) in [FIRST, AGAIN] {
+    for (kind, of) in [COLD, FIRST, AGAIN] {
         let ours = sum(&|row| of(&row.ours).median());
         let helm = sum(&|row| of(&row.helm).median());
         let geometric = (sum(&|row| ratio(row, of).ln()) / count).exp();
