@@ -130,39 +130,41 @@ pub(crate) fn run(
 ) -> Result<Rendered, Error> {
     let mut chart = chart.clone();
     dependency::choose(&mut chart, values).map_err(Error::ProcessDependencies)?;
-    let ahead = Ahead::of(&chart);
-    let mut printed = ahead.during(engine(), || {
-        let defaults = dependency::import(&chart).map_err(Error::ProcessDependencies)?;
-        let values = values::combine(&chart, &defaults, overlay::given(values), Null::Removes)?;
-        if !release.skip_schema_validation {
-            schema::check_table(&chart, &values, numbers)?;
-        }
-        if !capabilities.allow(&chart.metadata.kube_version) {
-            return Err(Error::MatchKubeVersion {
-                wanted: chart.metadata.kube_version.clone(),
-                found: capabilities.kube_version.compared().to_owned(),
-            });
-        }
-        let asking = lookup.map(|lookup| engine().clone().functions(function::asking(lookup)));
-        let printed = asking.as_ref().unwrap_or(engine()).run(|machine| {
-            machine.name_set(SET);
-            Ok(Job {
-                chart: &chart,
-                ahead: &ahead,
-                values: &values,
-                release,
-                capabilities,
-                numbers,
-            }
-            .run(machine))
+    let ahead = Ahead::begin(engine(), &chart);
+    let defaults = dependency::import(&chart).map_err(Error::ProcessDependencies)?;
+    let values = values::combine(&chart, &defaults, overlay::given(values), Null::Removes)?;
+    if !release.skip_schema_validation {
+        schema::check_table(&chart, &values, numbers)?;
+    }
+    if !capabilities.allow(&chart.metadata.kube_version) {
+        return Err(Error::MatchKubeVersion {
+            wanted: chart.metadata.kube_version.clone(),
+            found: capabilities.kube_version.compared().to_owned(),
         });
-        printed.unwrap_or_else(|source| {
-            Err(Error::Execute {
+    }
+
+    let asking = lookup.map(|lookup| engine().clone().functions(function::asking(lookup)));
+    let printed = asking.as_ref().unwrap_or(engine()).run(|machine| {
+        machine.name_set(SET);
+        Ok(Job {
+            chart: &chart,
+            ahead: &ahead,
+            values: &values,
+            release,
+            capabilities,
+            numbers,
+        }
+        .run(machine))
+    });
+    let mut printed = match printed {
+        Ok(result) => result?,
+        Err(source) => {
+            return Err(Error::Execute {
                 message: source.to_string(),
                 source: Box::new(source),
-            })
-        })
-    })?;
+            });
+        }
+    };
 
     let notes = printed
         .remove(&format!("{}/templates/{NOTES}", chart.name()))
@@ -189,7 +191,7 @@ fn engine() -> &'static Engine<'static> {
 /// Everything one execution needs.
 struct Job<'j> {
     chart: &'j Chart,
-    ahead: &'j Ahead<'j>,
+    ahead: &'j Ahead,
     values: &'j Table<'j>,
     release: &'j ReleaseOptions,
     capabilities: &'j Capabilities,
@@ -221,7 +223,7 @@ impl Job<'_> {
         );
         // Deep paths first: what lies higher may replace their definitions.
         pages.sort_by(|left, right| right.depth.cmp(&left.depth).then_with(|| right.path.cmp(&left.path)));
-        self.ahead.parse(engine());
+        self.ahead.finish();
         for page in &pages {
             page.file
                 .parsed(engine(), &page.path)
