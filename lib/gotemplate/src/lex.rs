@@ -7,6 +7,7 @@
 use memchr::memmem;
 
 use crate::ast::{Part, place};
+use crate::literal;
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -438,10 +439,10 @@ impl Lexer<'_, '_> {
 
     fn number(&mut self) -> Step<()> {
         let rest = self.input.get(self.pos..).unwrap_or_default();
-        let mut len = number_len(rest);
+        let mut len = literal::length(rest);
         if rest[len..].starts_with(['+', '-']) {
             // The start of a complex number, which no function takes.
-            len += number_len(&rest[len..]);
+            len += literal::length(&rest[len..]);
             return Err(format!("bad number syntax: {}", crate::quote::quote(&rest[..len])));
         }
         if let Some(after) = rest[len..].chars().next()
@@ -453,52 +454,6 @@ impl Lexer<'_, '_> {
         self.push(Kind::Number, self.pos + len);
         Ok(())
     }
-}
-
-fn number_len(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let at = |index: usize| bytes.get(index).copied().unwrap_or(0);
-    let mut pos = usize::from(matches!(at(0), b'+' | b'-'));
-    let mut digits: fn(u8) -> bool = |byte| byte.is_ascii_digit() || byte == b'_';
-    let mut exponents: &[u8] = b"eE";
-    if at(pos) == b'0' {
-        pos += 1;
-        match at(pos) {
-            b'x' | b'X' => {
-                digits = |byte| byte.is_ascii_hexdigit() || byte == b'_';
-                exponents = b"pP";
-                pos += 1;
-            }
-            b'o' | b'O' => {
-                digits = |byte| matches!(byte, b'0'..=b'7' | b'_');
-                pos += 1;
-            }
-            b'b' | b'B' => {
-                digits = |byte| matches!(byte, b'0' | b'1' | b'_');
-                pos += 1;
-            }
-            _ => {}
-        }
-    }
-    while digits(at(pos)) {
-        pos += 1;
-    }
-    if at(pos) == b'.' {
-        pos += 1;
-        while digits(at(pos)) {
-            pos += 1;
-        }
-    }
-    if exponents.contains(&at(pos)) {
-        pos += 1;
-        if matches!(at(pos), b'+' | b'-') {
-            pos += 1;
-        }
-        while at(pos).is_ascii_digit() || at(pos) == b'_' {
-            pos += 1;
-        }
-    }
-    pos.max(1)
 }
 
 fn is_word(character: char) -> bool {

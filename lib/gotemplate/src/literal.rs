@@ -1,4 +1,4 @@
-//! Number and character literals.
+//! Number and character literals: how far they go, and what they are.
 
 use crate::ast::Number;
 use crate::quote;
@@ -65,6 +65,53 @@ pub(crate) fn number(text: &str) -> Result<Number, String> {
         float,
         written_float,
     })
+}
+
+/// How many bytes at the start of a text look like a number; at least one.
+pub(crate) fn length(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let at = |index: usize| bytes.get(index).copied().unwrap_or(0);
+    let mut pos = usize::from(matches!(at(0), b'+' | b'-'));
+    let mut digits: fn(u8) -> bool = |byte| byte.is_ascii_digit() || byte == b'_';
+    let mut exponents: &[u8] = b"eE";
+    if at(pos) == b'0' {
+        pos += 1;
+        match at(pos) {
+            b'x' | b'X' => {
+                digits = |byte| byte.is_ascii_hexdigit() || byte == b'_';
+                exponents = b"pP";
+                pos += 1;
+            }
+            b'o' | b'O' => {
+                digits = |byte| matches!(byte, b'0'..=b'7' | b'_');
+                pos += 1;
+            }
+            b'b' | b'B' => {
+                digits = |byte| matches!(byte, b'0' | b'1' | b'_');
+                pos += 1;
+            }
+            _ => {}
+        }
+    }
+    while digits(at(pos)) {
+        pos += 1;
+    }
+    if at(pos) == b'.' {
+        pos += 1;
+        while digits(at(pos)) {
+            pos += 1;
+        }
+    }
+    if exponents.contains(&at(pos)) {
+        pos += 1;
+        if matches!(at(pos), b'+' | b'-') {
+            pos += 1;
+        }
+        while at(pos).is_ascii_digit() || at(pos) == b'_' {
+            pos += 1;
+        }
+    }
+    pos.max(1)
 }
 
 /// `0x1.8p3`
