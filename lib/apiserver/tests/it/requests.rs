@@ -27,6 +27,12 @@ fn names(world: &World) -> [(&'static str, String); 2] {
     [("${group}", group), ("${ns}", world.namespace.clone())]
 }
 
+fn fill(world: &World, text: &str) -> String {
+    names(world)
+        .iter()
+        .fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
+}
+
 fn content_type(step: &Value) -> &str {
     match step["as"].as_str() {
         Some("merge") => "application/merge-patch+json",
@@ -39,12 +45,7 @@ fn content_type(step: &Value) -> &str {
 }
 
 async fn send(world: &World, step: &Value) -> (u16, HeaderMap, String) {
-    let fill = |text: &str| {
-        let known = names(world);
-        known
-            .iter()
-            .fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
-    };
+    let fill = |text: &str| fill(world, text);
     let line = fill(step["do"].as_str().unwrap());
     let (method, path) = line.split_once(' ').unwrap();
     let body = match (&step["body"], &step["text"]) {
@@ -121,10 +122,24 @@ fn told(step: &Value, code: u16, headers: &HeaderMap, text: &str) -> String {
     line.join(" ")
 }
 
+/// Whether an answer is the one that a step waits for: `until` names a status code, or the texts to find at JSON pointers.
+fn awaited(world: &World, step: &Value, code: u16, text: &str) -> bool {
+    match &step["until"] {
+        Value::Object(values) => {
+            let body: Value = serde_json::from_str(text).unwrap_or_default();
+            values.iter().all(|(pointer, value)| {
+                let wanted = fill(world, value.as_str().unwrap());
+                body.pointer(pointer).and_then(Value::as_str) == Some(wanted.as_str())
+            })
+        }
+        until => until.as_u64().is_none_or(|until| until == u64::from(code)),
+    }
+}
+
 async fn answer(world: &World, step: &Value) -> String {
     let mut got = send(world, step).await;
     for _ in 0..PATIENCE.0 {
-        if step["until"].as_u64().is_none_or(|code| code == u64::from(got.0)) {
+        if awaited(world, step, got.0, &got.2) {
             break;
         }
         tokio::time::sleep(PATIENCE.1).await;
