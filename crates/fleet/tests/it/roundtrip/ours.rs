@@ -179,7 +179,8 @@ pub(super) async fn uninstalled_by_helm(site: &Site) -> Result<()> {
         let record = eventually(&secrets, "sh.helm.release.v1.paint.v1", "a deployed release", deployed);
         record.await?;
         site.data(NS, "paint", &[("color", "red")]).await?;
-        site.remove(name, NS, "paint").await?;
+        let removed = site.remove(name, NS, "paint").await;
+        removed.with_context(|| format!("remove the bundle deployment {name:?}"))?;
         eventually_unlisted(site, NS).await?;
     }
     Ok(())
