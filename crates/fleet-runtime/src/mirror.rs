@@ -2,7 +2,7 @@
 //! stream of changes that never misses a deletion (a re-list is compared with what was there).
 //! Must never write; must never show an object twice in one state.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -82,9 +82,26 @@ impl<K> Change<K> {
 #[derive(Debug)]
 pub struct Mirror<K> {
     objects: Arc<RwLock<BTreeMap<Key, Arc<K>>>>,
-    /// States that writes returned and the watch has not delivered yet.
-    noted: Arc<RwLock<BTreeMap<Key, Arc<K>>>>,
+    noted: Arc<RwLock<Noted<K>>>,
     synced: signal::Sender<bool>,
+}
+
+/// States that writes returned and the watch has not delivered yet.
+#[derive(Debug)]
+struct Noted<K> {
+    states: BTreeMap<Key, Arc<K>>,
+    /// The newest version that the watch delivered, of any object. A watch delivers in the order of versions: what is
+    /// not newer was delivered, and is missing only because its object is gone.
+    seen: u64,
+}
+
+impl<K> Default for Noted<K> {
+    fn default() -> Self {
+        Self {
+            states: BTreeMap::new(),
+            seen: 0,
+        }
+    }
 }
 
 impl<K> Clone for Mirror<K> {
@@ -121,6 +138,7 @@ impl<K> Mirror<K> {
             .noted
             .read()
             .unwrap_or_else(PoisonError::into_inner)
+            .states
             .get(key)
             .cloned();
         noted.or_else(|| self.read().get(key).cloned())
@@ -165,7 +183,7 @@ impl<K> Mirror<K> {
 
     /// Stores a state that a write returned, so that the next look at this object does not see the
     /// old one before the watch delivers. Changes that are handed over are not affected, and an
-    /// older state never hides a newer one.
+    /// older state never hides a newer one, nor that its object is gone.
     pub fn note(&self, object: K) -> Arc<K>
     where
         K: kube::Resource,
@@ -173,25 +191,43 @@ impl<K> Mirror<K> {
         let object = Arc::new(object);
         let key = Key::of(&*object);
         let mut noted = self.noted.write().unwrap_or_else(PoisonError::into_inner);
-        if self
-            .read()
-            .get(&key)
-            .is_none_or(|known| version(&**known) < version(&*object))
-        {
-            noted.insert(key, object.clone());
+        if noted.seen < version(&*object) {
+            noted.states.insert(key, object.clone());
         }
         object
     }
 
-    /// The watch delivered: what was noted of this object is not needed any more.
+    /// The watch delivered this version: what was noted of the object up to it is not needed any more.
     fn delivered(&self, key: &Key, seen: u64)
     where
         K: kube::Resource,
     {
         let mut noted = self.noted.write().unwrap_or_else(PoisonError::into_inner);
-        if noted.get(key).is_some_and(|object| version(&**object) <= seen) {
-            noted.remove(key);
+        noted.seen = noted.seen.max(seen);
+        if noted.states.get(key).is_some_and(|object| version(&**object) <= seen) {
+            noted.states.remove(key);
         }
+    }
+
+    /// A list is complete: what is not in it is gone, whatever was noted of it. Objects that left are returned.
+    fn retain(&self, listed: &BTreeSet<Key>) -> Vec<Change<K>>
+    where
+        K: kube::Resource,
+    {
+        let mut noted = self.noted.write().unwrap_or_else(PoisonError::into_inner);
+        noted.states.retain(|key, _| listed.contains(key));
+        let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
+        let mut gone = Vec::new();
+        objects.retain(|key, object| {
+            let stays = listed.contains(key);
+            if !stays {
+                gone.push(Change::Deleted(object.clone()));
+            }
+            stays
+        });
+        // Versions may have begun anew, if a server was restored.
+        noted.seen = objects.values().map(|object| version(&**object)).max().unwrap_or(0);
+        gone
     }
 
     fn read(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<Key, Arc<K>>> {
@@ -213,13 +249,18 @@ impl<K> Mirror<K> {
         Some(Change::Applied { old, new })
     }
 
-    fn remove(&self, key: &Key) -> Option<Change<K>>
+    /// `last` is the object as its deletion tells it, with the version of the deletion.
+    fn remove(&self, last: &K) -> Option<Change<K>>
     where
         K: kube::Resource,
     {
-        self.delivered(key, u64::MAX);
-        let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
-        objects.remove(key).map(Change::Deleted)
+        let key = Key::of(last);
+        let removed = {
+            let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
+            objects.remove(&key)
+        };
+        self.delivered(&key, version(last));
+        removed.map(Change::Deleted)
     }
 }
 
@@ -263,7 +304,7 @@ pub async fn follow<K>(
     let kind = K::kind(&()).into_owned();
     let stream = watch(api, config).default_backoff();
     let mut stream = std::pin::pin!(stream);
-    let mut listed: Option<std::collections::BTreeSet<Key>> = None;
+    let mut listed: Option<BTreeSet<Key>> = None;
     loop {
         let event = tokio::select! {
             () = shutdown.cancelled() => return,
@@ -276,7 +317,7 @@ pub async fn follow<K>(
                 continue;
             }
             Ok(Some(Event::Init)) => {
-                listed = Some(std::collections::BTreeSet::new());
+                listed = Some(BTreeSet::new());
                 continue;
             }
             Ok(Some(Event::InitApply(mut object) | Event::Apply(mut object))) => {
@@ -295,17 +336,10 @@ pub async fn follow<K>(
                 }
                 mirror.put(object).into_iter().collect()
             }
-            Ok(Some(Event::Delete(object))) => mirror.remove(&Key::of(&object)).into_iter().collect(),
+            Ok(Some(Event::Delete(object))) => mirror.remove(&object).into_iter().collect(),
             Ok(Some(Event::InitDone)) => {
                 let listed = listed.take().unwrap_or_default();
-                let gone: Vec<Key> = mirror
-                    .read()
-                    .keys()
-                    .filter(|key| !listed.contains(*key))
-                    .cloned()
-                    .collect();
-                let changes = gone.iter().filter_map(|key| mirror.remove(key)).collect::<Vec<_>>();
-                for change in changes {
+                for change in mirror.retain(&listed) {
                     on_change(change);
                 }
                 mirror.synced.send_replace(true);
@@ -349,7 +383,31 @@ mod tests {
         assert_eq!(old.metadata.resource_version.as_deref(), Some("2"));
         mirror.note(map("2"));
         assert_eq!(seen(&mirror).as_deref(), Some("3"));
-        mirror.remove(&Key::new("", "a"));
+        mirror.remove(&map("4"));
         assert_eq!(seen(&mirror), None);
+    }
+
+    #[test]
+    fn a_write_that_is_noted_after_its_object_was_deleted_does_not_bring_it_back() {
+        let mirror = Mirror::default();
+        mirror.put(map("1"));
+        mirror.put(map("2"));
+        mirror.remove(&map("3"));
+        mirror.note(map("2"));
+        assert!(mirror.find("", "a").is_none());
+        mirror.note(map("4"));
+        assert!(mirror.find("", "a").is_some(), "it was made again");
+    }
+
+    #[test]
+    fn what_a_list_does_not_hold_is_gone_even_if_it_was_noted() {
+        let mirror = Mirror::default();
+        mirror.put(map("7"));
+        mirror.note(map("9"));
+        assert_eq!(mirror.retain(&BTreeSet::new()).len(), 1);
+        assert!(mirror.find("", "a").is_none());
+        // A server restored from a backup counts from an earlier version.
+        mirror.note(map("5"));
+        assert!(mirror.find("", "a").is_some());
     }
 }
