@@ -1,8 +1,10 @@
 //! `values.schema.json`: whether the final values are what the chart and the charts inside it expect.
 //!
 //! Upstream concept: Helm's check of values, with its validator's wording. References to other places than the schema
-//! itself are never followed; patterns run in linear time.
+//! itself are never followed: what a schema on the web says is not checked (ADR 12), a file is refused. Patterns run in
+//! linear time.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 use std::sync::{Arc, OnceLock};
 
@@ -42,13 +44,17 @@ impl Schema {
         &self.text
     }
 
-    #[cfg(test)]
     pub(crate) fn is_compiled(&self) -> bool {
         self.validator.get().is_some()
     }
 
+    /// Makes of it what checks values, unless that was done. Waits if another thread is at it.
+    pub(crate) fn compile(&self) -> &Result<Validator, String> {
+        self.validator.get_or_init(|| validator(&self.text))
+    }
+
     fn check(&self, values: &Value) -> Result<(), String> {
-        let validator = self.validator.get_or_init(|| validator(&self.text)).as_ref()?;
+        let validator = self.compile().as_ref()?;
         // The plain question is much cheaper than the one for reasons.
         if validator.is_valid(values) {
             return Ok(());
@@ -122,7 +128,7 @@ fn collect(chart: &Chart, values: &Value, report: &mut String) {
 }
 
 fn validator(schema: &[u8]) -> Result<Validator, String> {
-    let schema: Value = serde_json::from_slice(schema).map_err(|error| {
+    let mut schema: Value = serde_json::from_slice(schema).map_err(|error| {
         if error.is_eof() {
             "unexpected EOF".to_owned()
         } else {
@@ -130,8 +136,13 @@ fn validator(schema: &[u8]) -> Result<Validator, String> {
         }
     })?;
     let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
-    options.build(&schema).map_err(|error| {
-        if let (Kind::Referencing(_), Some(place)) = (error.kind(), elsewhere(&schema)) {
+    let mut built = options.build(&schema);
+    if built.as_ref().is_err_and(refers_elsewhere) {
+        leave_unchecked(&mut schema);
+        built = options.build(&schema);
+    }
+    built.map_err(|error| {
+        if let (true, Some(place)) = (refers_elsewhere(&error), elsewhere(&schema)) {
             return format!("failing loading {place:?}: other places than the schema itself are never read");
         }
         let mut text = String::from("\"file:///values.schema.json#\" is not valid against metaschema: ");
@@ -140,13 +151,68 @@ fn validator(schema: &[u8]) -> Result<Validator, String> {
     })
 }
 
+fn refers_elsewhere(error: &ValidationError<'_>) -> bool {
+    matches!(error.kind(), Kind::Referencing(_))
+}
+
+/// Lets everything pass where a schema refers to the web.
+fn leave_unchecked(schema: &mut Value) {
+    // Up to draft 7 nothing beside a reference counts but what others may refer to.
+    let dialect = schema["$schema"].as_str().unwrap_or_default();
+    let alone = ["draft-04", "draft-06", "draft-07"]
+        .iter()
+        .any(|old| dialect.contains(old));
+    let mut names = BTreeSet::new();
+    collect_names(schema, &mut names);
+    cut(schema, &names, alone);
+}
+
+/// What parts of a schema are called by other parts.
+fn collect_names(schema: &Value, names: &mut BTreeSet<String>) {
+    match schema {
+        Value::Object(entries) => {
+            if let Some(Value::String(name)) = entries.get("$id") {
+                names.insert(place(name).to_owned());
+            }
+            entries.values().for_each(|inner| collect_names(inner, names));
+        }
+        Value::Array(items) => items.iter().for_each(|inner| collect_names(inner, names)),
+        _ => {}
+    }
+}
+
+fn cut(schema: &mut Value, names: &BTreeSet<String>, alone: bool) {
+    match schema {
+        Value::Object(entries) => {
+            let remote = |wanted: &Value| {
+                let web = wanted
+                    .as_str()
+                    .filter(|wanted| wanted.starts_with("http://") || wanted.starts_with("https://"));
+                web.is_some_and(|wanted| !wanted.contains("://json-schema.org/") && !names.contains(place(wanted)))
+            };
+            if entries.get("$ref").is_some_and(remote) {
+                entries.remove("$ref");
+                if alone {
+                    entries.retain(|key, _| ["$schema", "$id", "$defs", "definitions"].contains(&key.as_str()));
+                }
+            }
+            entries.values_mut().for_each(|inner| cut(inner, names, alone));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|inner| cut(inner, names, alone)),
+        _ => {}
+    }
+}
+
+/// The document that a reference is to.
+fn place(reference: &str) -> &str {
+    reference.split_once('#').map_or(reference, |(place, _)| place)
+}
+
 /// The first place outside of a schema that it refers to.
 fn elsewhere(schema: &Value) -> Option<&str> {
     match schema {
         Value::Object(entries) => entries.iter().find_map(|(key, value)| match value {
-            Value::String(place) if key == "$ref" && !place.starts_with('#') => {
-                Some(place.split_once('#').map_or(place.as_str(), |(place, _)| place))
-            }
+            Value::String(wanted) if key == "$ref" && !wanted.starts_with('#') => Some(place(wanted)),
             value => elsewhere(value),
         }),
         Value::Array(items) => items.iter().find_map(elsewhere),

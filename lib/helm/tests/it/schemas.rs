@@ -51,21 +51,47 @@ fn schemas_refuse_what_helm_refuses_in_its_words() {
     assert!(agree >= AGREE, "only {agree} of {} agree\n{report}", cases.len());
 }
 
-#[test]
-fn a_schema_elsewhere_is_named_and_not_read() {
-    let schema = r##"{"properties": {"b": {"$ref": "https://schemas.invalid/two.json"},
-        "a": {"allOf": [{"$ref": "#/properties"}, {"$ref": "https://schemas.invalid/one.json#/x"}]}}}"##;
+/// Whether values meet a schema, or why not.
+fn checked(schema: &str, values: &str) -> Result<(), String> {
     let files = [
         ("Chart.yaml", "apiVersion: v2\nname: c\nversion: 1.0.0\n"),
         ("values.schema.json", schema),
     ];
     let files = files.map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec()));
     let chart = helm::chart::Chart::from_files(files.into()).unwrap();
-    let refused = helm::schema::check(&chart, &helm::values::Values::new()).unwrap_err();
-    assert!(
-        refused
-            .to_string()
-            .ends_with("c:\nfailing loading \"https://schemas.invalid/one.json\": other places than the schema itself are never read"),
-        "{refused}"
-    );
+    let values = helm::values::parse(values.as_bytes()).unwrap();
+    helm::schema::check(&chart, &values).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_schema_in_another_file_is_named_and_not_read() {
+    let schema = r##"{"properties": {"b": {"$ref": "file:///two.json"},
+        "a": {"allOf": [{"$ref": "#/properties"}, {"$ref": "file:///one.json#/x"}]}}}"##;
+    let refused = checked(schema, "").unwrap_err();
+    let wanted = "c:\nfailing loading \"file:///one.json\": other places than the schema itself are never read";
+    assert!(refused.ends_with(wanted), "{refused}");
+}
+
+#[test]
+fn what_a_schema_on_the_web_says_is_not_checked_but_everything_else_is() {
+    let schema = r##"{"$defs": {"port": {"$id": "https://schemas.invalid/port.json", "type": "integer"}},
+        "properties": {
+            "image": {"$ref": "https://schemas.invalid/image.json#/definitions/image", "required": ["tag"]},
+            "port": {"$ref": "https://schemas.invalid/port.json"}, "name": {"type": "string"}}}"##;
+    assert_eq!(checked(schema, "image: {tag: 1}\nport: 2\nname: a\n"), Ok(()));
+    let refused = checked(schema, "image: {}\nport: a\nname: 1\n").unwrap_err();
+    for wanted in [
+        "'/image': missing property 'tag'",
+        "'/name': got number, want string",
+        "'/port': got string, want integer",
+    ] {
+        assert!(refused.contains(wanted), "{refused}");
+    }
+}
+
+#[test]
+fn beside_a_reference_nothing_counts_in_old_drafts() {
+    let schema = r##"{"$schema": "http://json-schema.org/draft-07/schema#", "$ref": "https://schemas.invalid/all.json",
+        "required": ["a"], "definitions": {"name": {"type": "string"}}}"##;
+    assert_eq!(checked(schema, "{}"), Ok(()));
 }
