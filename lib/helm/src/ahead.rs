@@ -1,98 +1,136 @@
-//! The templates of a large chart are parsed by two threads: a helper begins while whoever renders still combines
-//! values and compiles schemas; once done with that, it takes its share of what is left.
+//! Templates and schemas of a large chart are made ready by two threads: a helper begins while the chart is still being
+//! read and its values combined; whoever renders takes what is left, from the other end.
 //!
-//! Only time changes: what is parsed is kept with its file, and a text that is no template is left to whoever asks for
+//! Only time changes: what is made is kept with its file, and a text that is no template is left to whoever asks for
 //! it by name, so that errors are the same and come in the same order. There is one helper in a process, made for the
-//! first large chart; while it is busy, others parse alone. Nobody ever waits for it.
+//! first large chart; while it is busy, others go on alone. A template is never waited for, a schema only while it is
+//! being compiled.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::mem;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::thread;
 
 use gotemplate::Engine;
 
 use crate::chart::{Chart, File};
+use crate::file::Code;
+use crate::schema::Schema;
 
-/// Bytes of templates that are worth waking another thread: parsing them takes several times as long.
+/// Bytes of texts that are worth waking another thread: parsing them takes several times as long.
 const WORTH: usize = 32 << 10;
 
-/// Charts that may wait for the helper. One that waits is soon parsed by whoever renders it.
-const WAITING: usize = 1;
+/// Batches that may wait for the helper: the templates of the largest charts.
+const WAITING: usize = 64;
 
-/// Templates that nobody has parsed yet, to be taken one after the other by any thread.
-pub(crate) struct Ahead(Arc<Work>);
-
-struct Work {
+/// What the helper may begin with, until it is worth it.
+pub(crate) struct Ahead {
     engine: &'static Engine<'static>,
-    files: Vec<(Arc<Vec<File>>, usize)>,
-    next: AtomicUsize,
+    batch: Vec<Task>,
+    bytes: usize,
+}
+
+/// A text, and where what is made of it goes. Nothing is made for a chart that is gone.
+enum Task {
+    Template(Arc<Vec<u8>>, Weak<Code>),
+    Schema(Weak<Schema>),
 }
 
 impl Ahead {
-    /// Begins with the templates of a chart and of the charts inside it, if they are worth it.
-    pub(crate) fn begin(engine: &'static Engine<'static>, chart: &Chart) -> Self {
-        let mut files = Vec::new();
-        let bytes = collect(chart, &mut files);
-        let work = Arc::new(Work {
+    pub(crate) fn new(engine: &'static Engine<'static>) -> Self {
+        Self {
             engine,
-            files,
-            next: AtomicUsize::new(0),
-        });
-        if bytes >= WORTH
-            && let Some(helper) = helper()
-        {
-            // A helper that is busy, or died of what it was given, is no help; whoever renders parses then.
-            let _ = helper.try_send(Arc::clone(&work));
+            batch: Vec::new(),
+            bytes: 0,
         }
-        Self(work)
     }
 
-    /// Parses what nobody has taken yet.
-    pub(crate) fn finish(&self) {
-        self.0.parse();
+    /// Begins with what a chart and the charts inside it have, schemas first: values are checked before anything is
+    /// printed.
+    pub(crate) fn begin(engine: &'static Engine<'static>, chart: &Chart) {
+        let mut ahead = Self::new(engine);
+        ahead.schemas(chart);
+        ahead.templates(chart);
+    }
+
+    fn schemas(&mut self, chart: &Chart) {
+        if let Some(schema) = &chart.schema
+            && !schema.is_compiled()
+        {
+            self.add(Task::Schema(Arc::downgrade(schema)), schema.text.len());
+        }
+        for child in &chart.dependencies {
+            self.schemas(child);
+        }
+    }
+
+    fn templates(&mut self, chart: &Chart) {
+        for file in chart.templates.iter() {
+            self.template(file);
+        }
+        for child in &chart.dependencies {
+            self.templates(child);
+        }
+    }
+
+    /// Begins with a template, together with those before it.
+    pub(crate) fn template(&mut self, file: &File) {
+        if file.code.get().is_none() {
+            let task = Task::Template(Arc::clone(&file.data), Arc::downgrade(&file.code));
+            self.add(task, file.data.len());
+        }
+    }
+
+    fn add(&mut self, task: Task, bytes: usize) {
+        self.batch.push(task);
+        self.bytes += bytes;
+        if self.bytes < WORTH {
+            return;
+        }
+        self.bytes = 0;
+        let batch = mem::take(&mut self.batch);
+        if let Some(helper) = helper(self.engine) {
+            // A helper that is busy, or died of what it was given, is no help; whoever renders does it then.
+            let _ = helper.try_send(batch);
+        }
     }
 }
 
-impl Work {
-    fn parse(&self) {
-        while let Some((files, place)) = self.files.get(self.next.fetch_add(1, Ordering::Relaxed)) {
-            if let Some(file) = files.get(*place) {
-                let _ = file.parsed(self.engine, &file.name);
+impl Task {
+    fn run(&self, engine: &Engine<'_>) {
+        match self {
+            Self::Template(text, code) => {
+                if let Some(code) = code.upgrade() {
+                    let _ = code.parse(engine, text, "");
+                }
+            }
+            Self::Schema(schema) => {
+                if let Some(schema) = schema.upgrade() {
+                    schema.compile();
+                }
             }
         }
     }
 }
 
 /// The way to the helper; none where no thread can be had.
-fn helper() -> Option<&'static SyncSender<Arc<Work>>> {
-    static HELPER: OnceLock<Option<SyncSender<Arc<Work>>>> = OnceLock::new();
+fn helper(engine: &'static Engine<'static>) -> Option<&'static SyncSender<Vec<Task>>> {
+    static HELPER: OnceLock<Option<SyncSender<Vec<Task>>>> = OnceLock::new();
     let start = || {
         let (sender, receiver) = sync_channel(WAITING);
         let name = "templates".to_owned();
-        let started = thread::Builder::new().name(name).spawn(move || help(&receiver));
+        let started = thread::Builder::new().name(name).spawn(move || help(&receiver, engine));
         started.is_ok().then_some(sender)
     };
     HELPER.get_or_init(start).as_ref()
 }
 
-fn help(receiver: &Receiver<Arc<Work>>) {
-    while let Ok(work) = receiver.recv() {
-        work.parse();
-    }
-}
-
-/// Collects the templates that are not parsed, and counts their bytes.
-fn collect(chart: &Chart, files: &mut Vec<(Arc<Vec<File>>, usize)>) -> usize {
-    let mut bytes = 0;
-    for (place, file) in chart.templates.iter().enumerate() {
-        if file.code.get().is_none() {
-            bytes += file.data.len();
-            files.push((Arc::clone(&chart.templates), place));
+fn help(receiver: &Receiver<Vec<Task>>, engine: &Engine<'_>) {
+    while let Ok(batch) = receiver.recv() {
+        for task in batch {
+            task.run(engine);
         }
     }
-    let inside = chart.dependencies.iter().map(|child| collect(child, files));
-    bytes + inside.sum::<usize>()
 }
 
 #[cfg(test)]
@@ -109,37 +147,45 @@ mod tests {
             File::new(format!("templates/{place}.yaml"), Arc::new(text.as_bytes().to_vec()))
         };
         Chart {
+            schema: Some(Arc::new(Schema::new(Arc::new(b"{}".to_vec())))),
             templates: Arc::new(texts.iter().enumerate().map(named).collect()),
             ..Chart::default()
         }
     }
 
     #[test]
-    fn broken_texts_are_left_to_whoever_asks_by_name() {
-        let inner = chart(&["{{ 3 }}"]);
-        let mut chart = chart(&["{{ 1 }}", "{{ broken", "{{ 2 }}"]);
-        chart.dependencies.push(inner);
-        Ahead::begin(engine(), &chart).finish();
-        let all = chart.templates.iter().chain(chart.dependencies[0].templates.iter());
-        let parsed: Vec<bool> = all.map(|file| file.code.get().is_some()).collect();
-        assert_eq!(parsed, [true, false, true, true]);
-        let error = chart.templates[1].parsed(engine(), "chart/name").unwrap_err();
+    fn a_helper_does_what_is_worth_it_while_nobody_else_does_and_leaves_broken_texts_alone() {
+        let large = format!("{{{{ 1 }}}}{}", "x".repeat(WORTH));
+        let mut chart = chart(&["{{ broken", "{{ 2 }}", &large]);
+        chart.dependencies.push(self::chart(&["{{ 3 }}", &large]));
+        let inner = &chart.dependencies[0];
+        let parsed = |chart: &Chart| -> Vec<bool> {
+            let templates = chart.templates.iter();
+            templates.map(|file| file.code.get().is_some()).collect()
+        };
+        Ahead::begin(engine(), &chart);
+        // Batches are done one after the other: with the last template everything before it is done.
+        let begin = std::time::Instant::now();
+        while inner.templates[1].code.get().is_none() {
+            assert!(begin.elapsed().as_secs() < 60, "the helper does nothing");
+            thread::yield_now();
+        }
+        assert_eq!(
+            (parsed(&chart), parsed(inner)),
+            (vec![false, true, true], vec![true, true])
+        );
+        for chart in [&chart, inner] {
+            assert!(chart.schema.as_ref().is_some_and(|schema| schema.is_compiled()));
+        }
+        let error = chart.templates[0].parsed(engine(), "chart/name").unwrap_err();
         assert!(error.to_string().contains("chart/name:1"), "{error}");
     }
 
     #[test]
-    fn a_helper_parses_what_is_worth_it_while_nobody_else_does() {
-        let large = format!("{{{{ 1 }}}}{}", "x".repeat(WORTH));
-        let chart = chart(&[&large, "{{ 2 }}"]);
-        let parsed = || chart.templates.iter().all(|file| file.code.get().is_some());
-        // The helper may be at another test's chart; it is asked again and again.
-        for _ in 0..1_000_000 {
-            if parsed() {
-                break;
-            }
-            let _ahead = Ahead::begin(engine(), &chart);
-            thread::yield_now();
-        }
-        assert!(parsed());
+    fn what_is_not_worth_it_waits_for_whoever_renders() {
+        let mut ahead = Ahead::new(engine());
+        let chart = chart(&["{{ 1 }}"]);
+        ahead.template(&chart.templates[0]);
+        assert_eq!((ahead.batch.len(), ahead.bytes), (1, 7));
     }
 }

@@ -61,9 +61,6 @@ pub enum Error {
     Nest,
 }
 
-/// Files with their path, in the order of paths.
-type Files = Vec<(String, Arc<Vec<u8>>)>;
-
 /// A chart with everything in it. Copies share all of it, and what is made of it at first use.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
@@ -89,7 +86,12 @@ impl Chart {
     /// # Errors
     /// `Chart.yaml` is missing or invalid, or another file cannot be read.
     pub fn from_files<D: Into<Arc<Vec<u8>>>>(files: BTreeMap<String, D>) -> Result<Self, Error> {
-        load(shared(files), 0)
+        Self::from_parts(parts(files))
+    }
+
+    /// The same of files in the order of their paths.
+    pub(crate) fn from_parts(files: Vec<File>) -> Result<Self, Error> {
+        load(files, 0)
     }
 
     /// Makes a chart of a packed one (`.tgz`), whose files lie in one folder.
@@ -101,7 +103,7 @@ impl Chart {
         if !files.contains_key("Chart.yaml") {
             return Err(Error::Detect);
         }
-        load(shared(files), 0)
+        Self::from_files(files)
     }
 
     /// The chart's name.
@@ -186,20 +188,32 @@ fn refused(file: &'static str) -> impl Fn(metadata::Error) -> Error {
     }
 }
 
-fn shared<D: Into<Arc<Vec<u8>>>>(files: BTreeMap<String, D>) -> Files {
-    files.into_iter().map(|(name, data)| (name, data.into())).collect()
+fn parts<D: Into<Arc<Vec<u8>>>>(files: BTreeMap<String, D>) -> Vec<File> {
+    let part = |(name, data): (String, D)| File::new(name, data.into());
+    files.into_iter().map(part).collect()
 }
 
-fn load(files: Files, depth: usize) -> Result<Chart, Error> {
+/// The chart in `charts/` that a file belongs to, and its path in that chart.
+fn inside(name: &str) -> Option<(&str, &str)> {
+    let inner = name.strip_prefix("charts/").filter(|inner| !inner.ends_with(".prov"))?;
+    Some(inner.split_once('/').unwrap_or((inner, "")))
+}
+
+/// Whether a file is a template of the chart or of one inside it.
+pub(crate) fn is_template(name: &str) -> bool {
+    name.starts_with("templates/") || inside(name).is_some_and(|(_, rest)| is_template(rest))
+}
+
+fn load(files: Vec<File>, depth: usize) -> Result<Chart, Error> {
     if depth > MAX_NESTING {
         return Err(Error::Nest);
     }
     // What a chart says of itself is judged before its other files are.
-    let (_, data) = files
+    let file = files
         .iter()
-        .find(|(name, _)| name == "Chart.yaml")
+        .find(|file| file.name == "Chart.yaml")
         .ok_or(Error::FindMetadata)?;
-    let table = parsed("Chart.yaml", "loader.chartBase", data)?;
+    let table = parsed("Chart.yaml", "loader.chartBase", &file.data)?;
     let mut metadata = Metadata::read(&table).map_err(refused("Chart.yaml"))?;
     if metadata.api_version.is_empty() {
         metadata.api_version = "v1".into();
@@ -209,48 +223,44 @@ fn load(files: Files, depth: usize) -> Result<Chart, Error> {
     }
     let mut chart = Chart::default();
     let (mut templates, mut others) = (Vec::new(), Vec::new());
-    let mut inside: BTreeMap<String, Files> = BTreeMap::new();
-    for (name, data) in files {
-        match name.as_str() {
+    let mut charts: BTreeMap<String, Vec<File>> = BTreeMap::new();
+    for mut file in files {
+        let data = &file.data;
+        match file.name.as_str() {
             "Chart.yaml" => {}
-            "Chart.lock" => chart.lock = Some(lock("Chart.lock", &data)?),
+            "Chart.lock" => chart.lock = Some(lock("Chart.lock", data)?),
             "values.yaml" => {
-                let values = values::parse(&data).map_err(|error| Error::ParseFile {
+                let values = values::parse(data).map_err(|error| Error::ParseFile {
                     file: "values.yaml",
                     message: error.to_string(),
                 })?;
                 chart.values = Arc::new(values);
             }
-            "values.schema.json" => chart.schema = Some(Arc::new(Schema::new(data))),
+            "values.schema.json" => chart.schema = Some(Arc::new(Schema::new(file.data))),
             "requirements.yaml" | "requirements.lock" => {
-                if name == "requirements.yaml" {
-                    let found = parsed("requirements.yaml", "v2.Metadata", &data)?;
+                if file.name == "requirements.yaml" {
+                    let found = parsed("requirements.yaml", "v2.Metadata", data)?;
                     metadata.dependencies = Metadata::requirements(&found).map_err(refused("requirements.yaml"))?;
                 } else {
-                    chart.lock = Some(lock("requirements.lock", &data)?);
+                    chart.lock = Some(lock("requirements.lock", data)?);
                 }
                 if metadata.api_version == "v1" {
-                    others.push(File::new(name, data));
+                    others.push(file);
                 }
             }
-            _ if name.starts_with("templates/") => templates.push(File::new(name, data)),
-            _ => match name.strip_prefix("charts/") {
-                Some(inner) if !inner.ends_with(".prov") => {
-                    let (folder, rest) = inner.split_once('/').unwrap_or((inner, ""));
-                    let rest = rest.to_owned();
-                    match inside.get_mut(folder) {
-                        Some(files) => files.push((rest, data)),
-                        None => {
-                            inside.insert(folder.to_owned(), vec![(rest, data)]);
-                        }
-                    }
+            name if name.starts_with("templates/") => templates.push(file),
+            name => match inside(name) {
+                Some((folder, rest)) => {
+                    let (folder, rest) = (folder.to_owned(), rest.to_owned());
+                    file.name = rest;
+                    charts.entry(folder).or_default().push(file);
                 }
-                _ => others.push(File::new(name, data)),
+                None => others.push(file),
             },
         }
     }
     metadata::validate(&metadata).map_err(refused("Chart.yaml"))?;
-    for (folder, files) in inside {
+    for (folder, files) in charts {
         if folder.starts_with(['_', '.']) {
             continue;
         }
@@ -272,13 +282,13 @@ fn lock(file: &'static str, data: &[u8]) -> Result<Arc<Value>, Error> {
 }
 
 /// The chart in a folder of `charts/`, or in an archive there.
-fn child(folder: &str, files: Files, depth: usize) -> Result<Chart, Error> {
+fn child(folder: &str, files: Vec<File>, depth: usize) -> Result<Chart, Error> {
     if !folder.ends_with(".tgz") {
         return load(files, depth);
     }
-    let archive = files.iter().find(|(rest, _)| rest.is_empty());
-    let unpacked = archive::unpack(archive.map_or(&[], |(_, bytes)| bytes.as_slice()))?;
-    load(shared(unpacked), depth)
+    let archive = files.iter().find(|file| file.name.is_empty());
+    let unpacked = archive::unpack(archive.map_or(&[], |file| file.data.as_slice()))?;
+    load(parts(unpacked), depth)
 }
 
 #[cfg(test)]

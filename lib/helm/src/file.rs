@@ -37,6 +37,22 @@ impl Code {
     pub(crate) fn get(&self) -> Option<&Arc<Parsed>> {
         self.parsed.get()
     }
+
+    /// What it is parsed to, at first use; `path` is its name in errors.
+    pub(crate) fn parse(
+        &self,
+        engine: &Engine<'_>,
+        text: &Arc<Vec<u8>>,
+        path: &str,
+    ) -> Result<&Arc<Parsed>, gotemplate::Error> {
+        if let Some(parsed) = self.parsed.get() {
+            return Ok(parsed);
+        }
+        let parsed = Arc::new(engine.parse(path, &self::text(text))?);
+        let parsed = self.parsed.get_or_init(|| parsed);
+        self.home.grown(text);
+        Ok(parsed)
+    }
 }
 
 impl File {
@@ -60,13 +76,7 @@ impl File {
     /// # Errors
     /// It is no template. That is never remembered: the next file of this content has another name.
     pub(crate) fn parsed(&self, engine: &Engine<'_>, path: &str) -> Result<&Arc<Parsed>, gotemplate::Error> {
-        if let Some(parsed) = self.code.get() {
-            return Ok(parsed);
-        }
-        let parsed = Arc::new(engine.parse(path, &self.text())?);
-        let parsed = self.code.parsed.get_or_init(|| parsed);
-        self.code.home.grown(&self.data);
-        Ok(parsed)
+        self.code.parse(engine, &self.data, path)
     }
 }
 

@@ -3,11 +3,11 @@
 //! Upstream concept: Helm's loader of directories and archives. Links are followed, as Helm does, but a directory never
 //! into itself; what `.helmignore` names is left out; sizes are limited.
 
-use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::fs;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use gotemplate::sprig::path;
 use rustix::buffer::spare_capacity;
@@ -15,8 +15,10 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, openat, stata
 use rustix::io::{Errno, retry_on_intr};
 use rustix::path::Arg;
 
-use crate::chart::{self, Chart};
+use crate::ahead::Ahead;
+use crate::chart::{self, Chart, File};
 use crate::ignore::{self, Rules};
+use crate::render;
 
 /// Helm's limit for one file.
 const MAX_FILE: usize = 5 << 20;
@@ -65,20 +67,19 @@ pub fn load(path: &Path) -> Result<Chart, Error> {
         source,
     };
     if fs::metadata(path).map_err(wrong)?.is_dir() {
-        return Ok(Chart::from_files(read(path)?)?);
+        return Ok(Chart::from_parts(read(path)?)?);
     }
     Ok(Chart::from_archive(&fs::read(path).map_err(wrong)?)?)
 }
 
-/// The files of a chart's directory by their path in it.
-///
-/// # Errors
-/// Something cannot be read, is no plain file, or is too large.
-pub fn read(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, Error> {
+/// The files of a chart's directory, in the order of their paths in it. Templates are made ready meanwhile: whoever
+/// loads a folder wants to render it.
+fn read(root: &Path) -> Result<Vec<File>, Error> {
     let mut reader = Reader {
         root,
         rules: Rules::default(),
         files: Vec::new(),
+        ahead: Ahead::new(render::engine()),
         buffer: vec![0; BUFFER].into(),
     };
     let flags = READ.union(OFlags::DIRECTORY);
@@ -92,7 +93,8 @@ pub fn read(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, Error> {
         .ok_or_else(|| Error::FileSize(IGNORE.to_owned()))?;
     reader.rules = Rules::parse(&String::from_utf8_lossy(&rules)).map_err(Error::Ignore)?;
     reader.directory(directory, "", None)?;
-    Ok(reader.files.into_iter().collect())
+    reader.files.sort_unstable_by(|left, right| left.name.cmp(&right.name));
+    Ok(reader.files)
 }
 
 const IGNORE: &str = ".helmignore";
@@ -107,7 +109,8 @@ const BUFFER: usize = 64 << 10;
 struct Reader<'r> {
     root: &'r Path,
     rules: Rules,
-    files: Vec<(String, Vec<u8>)>,
+    files: Vec<File>,
+    ahead: Ahead,
     /// Where a file is read into.
     buffer: Box<[u8]>,
 }
@@ -189,7 +192,13 @@ impl Reader<'_> {
             return Err(Error::Count);
         }
         match self.contents(level.directory, base) {
-            Ok(Some(data)) => self.files.push((name, data)),
+            Ok(Some(data)) => {
+                let file = File::new(name, Arc::new(data));
+                if chart::is_template(&file.name) {
+                    self.ahead.template(&file);
+                }
+                self.files.push(file);
+            }
             Ok(None) => return Err(Error::FileSize(path::base(&name).to_owned())),
             Err(error) => return Err(self.wrong("read", &name, error)),
         }
@@ -250,7 +259,7 @@ mod tests {
     use super::*;
 
     fn names(root: &Path) -> Vec<String> {
-        read(root).unwrap().into_keys().collect()
+        read(root).unwrap().into_iter().map(|file| file.name).collect()
     }
 
     #[test]
@@ -259,10 +268,10 @@ mod tests {
         for size in [0, 1, BUFFER - 1, BUFFER, BUFFER + 1, 3 * BUFFER, MAX_FILE] {
             let text: Vec<u8> = (0..=250).cycle().take(size).collect();
             fs::write(folder.path().join("a.txt"), &text).unwrap();
-            assert_eq!(read(folder.path()).unwrap()["a.txt"], text, "{size}");
+            assert_eq!(*read(folder.path()).unwrap()[0].data, text, "{size}");
         }
         fs::write(folder.path().join("a.txt"), "\u{feff}x").unwrap();
-        assert_eq!(read(folder.path()).unwrap()["a.txt"], b"x");
+        assert_eq!(*read(folder.path()).unwrap()[0].data, b"x");
         fs::write(folder.path().join("a.txt"), vec![b'x'; MAX_FILE + 1]).unwrap();
         assert!(matches!(read(folder.path()), Err(Error::FileSize(name)) if name == "a.txt"));
     }

@@ -130,7 +130,7 @@ pub(crate) fn run(
 ) -> Result<Rendered, Error> {
     let mut chart = chart.clone();
     dependency::choose(&mut chart, values).map_err(Error::ProcessDependencies)?;
-    let ahead = Ahead::begin(engine(), &chart);
+    Ahead::begin(engine(), &chart);
     let defaults = dependency::import(&chart).map_err(Error::ProcessDependencies)?;
     let values = values::combine(&chart, &defaults, overlay::given(values), Null::Removes)?;
     if !release.skip_schema_validation {
@@ -148,7 +148,6 @@ pub(crate) fn run(
         machine.name_set(SET);
         Ok(Job {
             chart: &chart,
-            ahead: &ahead,
             values: &values,
             release,
             capabilities,
@@ -178,7 +177,7 @@ pub(crate) fn run(
 }
 
 /// The engine that asks no cluster, made once: it knows some three hundred functions.
-fn engine() -> &'static Engine<'static> {
+pub(crate) fn engine() -> &'static Engine<'static> {
     static ENGINE: OnceLock<Engine<'static>> = OnceLock::new();
     ENGINE.get_or_init(|| {
         Engine::new()
@@ -191,7 +190,6 @@ fn engine() -> &'static Engine<'static> {
 /// Everything one execution needs.
 struct Job<'j> {
     chart: &'j Chart,
-    ahead: &'j Ahead,
     values: &'j Table<'j>,
     release: &'j ReleaseOptions,
     capabilities: &'j Capabilities,
@@ -223,7 +221,10 @@ impl Job<'_> {
         );
         // Deep paths first: what lies higher may replace their definitions.
         pages.sort_by(|left, right| right.depth.cmp(&left.depth).then_with(|| right.path.cmp(&left.path)));
-        self.ahead.finish();
+        // A helper may be at it from the other end. What is no template is told below, in order.
+        for page in pages.iter().rev() {
+            let _ = page.file.parsed(engine(), &page.path);
+        }
         for page in &pages {
             page.file
                 .parsed(engine(), &page.path)
