@@ -226,17 +226,18 @@ impl Lexer<'_, '_> {
 
     /// Where the word ends that begins, or goes on, at a place.
     fn past_word(&self, mut at: usize) -> usize {
-        while let Some(byte) = self.byte(at) {
-            match class(byte) {
-                Class::Letter | Class::Digit => at += 1,
-                Class::Wide => match self.character(at) {
-                    Some(character) if is_word(character) => at += character.len_utf8(),
-                    _ => break,
-                },
-                _ => break,
+        let plain = |byte: &u8| matches!(class(*byte), Class::Letter | Class::Digit);
+        loop {
+            let rest = self.bytes.get(at..).unwrap_or_default();
+            at += rest.iter().position(|byte| !plain(byte)).unwrap_or(rest.len());
+            if self.byte(at).is_none_or(|byte| class(byte) != Class::Wide) {
+                return at;
+            }
+            match self.character(at).filter(|character| is_word(*character)) {
+                Some(wide) => at += wide.len_utf8(),
+                None => return at,
             }
         }
-        at
     }
 
     fn character(&self, at: usize) -> Option<char> {
@@ -422,17 +423,17 @@ impl Lexer<'_, '_> {
     /// A literal between two marks, on one line; a backslash takes the meaning from the mark behind it.
     fn quoted(&mut self, mark: u8, kind: Kind, unterminated: &str) -> Step<()> {
         let mut at = self.pos + 1;
-        while let Some(byte) = self.byte(at) {
-            match byte {
+        while let Some(found) = memchr::memchr3(mark, b'\\', b'\n', self.bytes.get(at..).unwrap_or_default()) {
+            at += found;
+            match self.bytes[at] {
                 b'\n' => break,
-                b'\\' if self.byte(at + 1).is_some_and(|next| next != b'\n') => at += 1,
-                _ if byte == mark => {
+                b'\\' if self.byte(at + 1).is_some_and(|next| next != b'\n') => at += 2,
+                b'\\' => at += 1,
+                _ => {
                     self.push(kind, at + 1);
                     return Ok(());
                 }
-                _ => {}
             }
-            at += 1;
         }
         Err(unterminated.into())
     }

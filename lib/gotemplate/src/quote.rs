@@ -72,19 +72,24 @@ pub(crate) fn code_point(character: char) -> String {
 
 /// The value of a Go literal in double quotes, single quotes or backticks. `None` if it is not one.
 pub(crate) fn unquote(literal: &str) -> Option<Cow<'_, str>> {
-    let mark = literal.chars().next()?;
-    let inner = literal.strip_prefix(mark)?.strip_suffix(mark)?;
-    if mark == '`' {
+    let [mark, .., last] = *literal.as_bytes() else {
+        return None;
+    };
+    if mark != last || !mark.is_ascii() {
+        return None;
+    }
+    let inner = literal.get(1..literal.len() - 1)?;
+    if mark == b'`' {
         return Some(if inner.contains('\r') {
             Cow::Owned(inner.replace('\r', ""))
         } else {
             Cow::Borrowed(inner)
         });
     }
-    let special = |byte| matches!(byte, b'\\' | b'\n') || char::from(byte) == mark;
-    if !inner.bytes().any(special) {
+    if memchr::memchr3(b'\\', b'\n', mark, inner.as_bytes()).is_none() {
         return Some(Cow::Borrowed(inner));
     }
+    let mark = char::from(mark);
     let mut bytes = Vec::with_capacity(inner.len());
     let mut chars = inner.chars();
     while let Some(character) = chars.next() {

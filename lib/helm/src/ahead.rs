@@ -13,15 +13,17 @@ use std::thread;
 
 use gotemplate::Engine;
 
-use crate::chart::{Chart, File};
+use crate::chart::{Chart, Role};
 use crate::file::Code;
-use crate::schema::Schema;
 
 /// Bytes of texts that are worth waking another thread: parsing them takes several times as long.
 const WORTH: usize = 32 << 10;
 
 /// Batches that may wait for the helper: the templates of the largest charts.
 const WAITING: usize = 64;
+
+/// What compiling a byte of a schema takes, in bytes of templates to be parsed.
+const SCHEMA: usize = 4;
 
 /// What the helper may begin with, until it is worth it.
 pub(crate) struct Ahead {
@@ -31,9 +33,10 @@ pub(crate) struct Ahead {
 }
 
 /// A text, and where what is made of it goes. Nothing is made for a chart that is gone.
-enum Task {
-    Template(Arc<Vec<u8>>, Weak<Code>),
-    Schema(Weak<Schema>),
+struct Task {
+    role: Role,
+    text: Arc<Vec<u8>>,
+    code: Weak<Code>,
 }
 
 impl Ahead {
@@ -54,10 +57,8 @@ impl Ahead {
     }
 
     fn schemas(&mut self, chart: &Chart) {
-        if let Some(schema) = &chart.schema
-            && !schema.is_compiled()
-        {
-            self.add(Task::Schema(Arc::downgrade(schema)), schema.text.len());
+        if let Some(schema) = &chart.schema {
+            self.schema(&schema.text, &schema.code);
         }
         for child in &chart.dependencies {
             self.schemas(child);
@@ -66,23 +67,30 @@ impl Ahead {
 
     fn templates(&mut self, chart: &Chart) {
         for file in chart.templates.iter() {
-            self.template(file);
+            self.template(&file.data, &file.code);
         }
         for child in &chart.dependencies {
             self.templates(child);
         }
     }
 
-    /// Begins with a template, together with those before it.
-    pub(crate) fn template(&mut self, file: &File) {
-        if file.code.get().is_none() {
-            let task = Task::Template(Arc::clone(&file.data), Arc::downgrade(&file.code));
-            self.add(task, file.data.len());
+    /// Begins with a template, together with what came before it.
+    pub(crate) fn template(&mut self, text: &Arc<Vec<u8>>, code: &Arc<Code>) {
+        if code.get().is_none() {
+            self.add(Role::Template, text, code, text.len());
         }
     }
 
-    fn add(&mut self, task: Task, bytes: usize) {
-        self.batch.push(task);
+    /// Begins with a schema, together with what came before it.
+    pub(crate) fn schema(&mut self, text: &Arc<Vec<u8>>, code: &Arc<Code>) {
+        if !code.is_compiled() {
+            self.add(Role::Schema, text, code, SCHEMA * text.len());
+        }
+    }
+
+    fn add(&mut self, role: Role, text: &Arc<Vec<u8>>, code: &Arc<Code>, bytes: usize) {
+        let (text, code) = (Arc::clone(text), Arc::downgrade(code));
+        self.batch.push(Task { role, text, code });
         self.bytes += bytes;
         if self.bytes < WORTH {
             return;
@@ -98,17 +106,11 @@ impl Ahead {
 
 impl Task {
     fn run(&self, engine: &Engine<'_>) {
-        match self {
-            Self::Template(text, code) => {
-                if let Some(code) = code.upgrade() {
-                    let _ = code.parse(engine, text, "");
-                }
-            }
-            Self::Schema(schema) => {
-                if let Some(schema) = schema.upgrade() {
-                    schema.compile();
-                }
-            }
+        let Some(code) = self.code.upgrade() else { return };
+        match self.role {
+            Role::Template => drop(code.parse(engine, &self.text, "")),
+            Role::Schema => drop(code.compile(&self.text)),
+            Role::Other => {}
         }
     }
 }
@@ -136,6 +138,8 @@ fn help(receiver: &Receiver<Vec<Task>>, engine: &Engine<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chart::File;
+    use crate::schema::Schema;
 
     fn engine() -> &'static Engine<'static> {
         static ENGINE: OnceLock<Engine<'static>> = OnceLock::new();
@@ -147,7 +151,10 @@ mod tests {
             File::new(format!("templates/{place}.yaml"), Arc::new(text.as_bytes().to_vec()))
         };
         Chart {
-            schema: Some(Arc::new(Schema::new(Arc::new(b"{}".to_vec())))),
+            schema: Some(Arc::new(Schema::new(File::new(
+                String::new(),
+                Arc::new(b"{}".to_vec()),
+            )))),
             templates: Arc::new(texts.iter().enumerate().map(named).collect()),
             ..Chart::default()
         }
@@ -175,7 +182,7 @@ mod tests {
             (vec![false, true, true], vec![true, true])
         );
         for chart in [&chart, inner] {
-            assert!(chart.schema.as_ref().is_some_and(|schema| schema.is_compiled()));
+            assert!(chart.schema.as_ref().is_some_and(|schema| schema.code.is_compiled()));
         }
         let error = chart.templates[0].parsed(engine(), "chart/name").unwrap_err();
         assert!(error.to_string().contains("chart/name:1"), "{error}");
@@ -185,7 +192,8 @@ mod tests {
     fn what_is_not_worth_it_waits_for_whoever_renders() {
         let mut ahead = Ahead::new(engine());
         let chart = chart(&["{{ 1 }}"]);
-        ahead.template(&chart.templates[0]);
+        let file = &chart.templates[0];
+        ahead.template(&file.data, &file.code);
         assert_eq!((ahead.batch.len(), ahead.bytes), (1, 7));
     }
 }

@@ -199,10 +199,25 @@ fn inside(name: &str) -> Option<(&str, &str)> {
     Some(inner.split_once('/').unwrap_or((inner, "")))
 }
 
-/// Whether a file is a template of the chart or of one inside it.
-pub(crate) fn is_template(name: &str) -> bool {
-    name.starts_with("templates/") || inside(name).is_some_and(|(_, rest)| is_template(rest))
+/// What a file is to the chart that it belongs to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Template,
+    Schema,
+    Other,
 }
+
+/// What a file is to the chart, or to the one inside that it belongs to.
+pub(crate) fn role(name: &str) -> Role {
+    match inside(name) {
+        Some((_, rest)) => role(rest),
+        None if name.starts_with("templates/") => Role::Template,
+        None if name == SCHEMA => Role::Schema,
+        None => Role::Other,
+    }
+}
+
+const SCHEMA: &str = "values.schema.json";
 
 fn load(files: Vec<File>, depth: usize) -> Result<Chart, Error> {
     if depth > MAX_NESTING {
@@ -236,7 +251,7 @@ fn load(files: Vec<File>, depth: usize) -> Result<Chart, Error> {
                 })?;
                 chart.values = Arc::new(values);
             }
-            "values.schema.json" => chart.schema = Some(Arc::new(Schema::new(file.data))),
+            SCHEMA => chart.schema = Some(Arc::new(Schema::new(file))),
             "requirements.yaml" | "requirements.lock" => {
                 if file.name == "requirements.yaml" {
                     let found = parsed("requirements.yaml", "v2.Metadata", data)?;
@@ -311,7 +326,7 @@ mod tests {
             let template = chart.templates[0].code.get().map(Arc::as_ptr);
             (
                 template,
-                chart.schema.as_ref().is_some_and(|schema| schema.is_compiled()),
+                chart.schema.as_ref().is_some_and(|schema| schema.code.is_compiled()),
             )
         };
         assert_eq!(made(&chart), (None, false));

@@ -1,4 +1,5 @@
-//! One file of a chart, and what is made of it once: a template that every copy of the chart executes.
+//! One file of a chart, and what is made of it once: a template that every copy of the chart executes, or what a schema
+//! checks values with.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -6,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use gotemplate::{Engine, Parsed};
 
 use crate::cache::Home;
+use crate::schema::{self, Validator};
 
 /// A file of a chart.
 #[derive(Clone, Debug)]
@@ -14,14 +16,15 @@ pub struct File {
     pub name: String,
     /// The content, which copies of the chart share.
     pub data: Arc<Vec<u8>>,
-    /// What the content is as a template. Files of equal content may share it.
+    /// What is made of the content. Files of equal content may share it.
     pub(crate) code: Arc<Code>,
 }
 
-/// What a text is as a template, once it was one. It does not know whose text that is.
+/// What a text is as a template or as a schema, once it was one. It does not know whose text that is.
 #[derive(Debug, Default)]
 pub(crate) struct Code {
     parsed: OnceLock<Arc<Parsed>>,
+    validator: OnceLock<Result<Box<Validator>, String>>,
     home: Home,
 }
 
@@ -30,12 +33,23 @@ impl Code {
     pub(crate) fn at(&self, home: &Home) -> Self {
         Self {
             parsed: self.parsed.clone(),
+            validator: OnceLock::new(),
             home: home.clone(),
         }
     }
 
     pub(crate) fn get(&self) -> Option<&Arc<Parsed>> {
         self.parsed.get()
+    }
+
+    pub(crate) fn is_compiled(&self) -> bool {
+        self.validator.get().is_some()
+    }
+
+    /// What checks values, made at first use. Waits if another thread is at it.
+    pub(crate) fn compile(&self, text: &[u8]) -> Result<&Validator, &str> {
+        let made = self.validator.get_or_init(|| schema::validator(text).map(Box::new));
+        made.as_deref().map_err(String::as_str)
     }
 
     /// What it is parsed to, at first use; `path` is its name in errors.

@@ -16,7 +16,7 @@ use rustix::io::{Errno, retry_on_intr};
 use rustix::path::Arg;
 
 use crate::ahead::Ahead;
-use crate::chart::{self, Chart, File};
+use crate::chart::{self, Chart, File, Role};
 use crate::ignore::{self, Rules};
 use crate::render;
 
@@ -72,8 +72,8 @@ pub fn load(path: &Path) -> Result<Chart, Error> {
     Ok(Chart::from_archive(&fs::read(path).map_err(wrong)?)?)
 }
 
-/// The files of a chart's directory, in the order of their paths in it. Templates are made ready meanwhile: whoever
-/// loads a folder wants to render it.
+/// The files of a chart's directory, in the order of their paths in it. Templates and schemas are made ready
+/// meanwhile: whoever loads a folder wants to render it.
 fn read(root: &Path) -> Result<Vec<File>, Error> {
     let mut reader = Reader {
         root,
@@ -194,8 +194,10 @@ impl Reader<'_> {
         match self.contents(level.directory, base) {
             Ok(Some(data)) => {
                 let file = File::new(name, Arc::new(data));
-                if chart::is_template(&file.name) {
-                    self.ahead.template(&file);
+                match chart::role(&file.name) {
+                    Role::Template => self.ahead.template(&file.data, &file.code),
+                    Role::Schema => self.ahead.schema(&file.data, &file.code),
+                    Role::Other => {}
                 }
                 self.files.push(file);
             }

@@ -6,13 +6,15 @@
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
+pub(crate) use jsonschema::Validator;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
-use jsonschema::{PatternOptions, ValidationError, Validator};
+use jsonschema::{PatternOptions, ValidationError};
 use serde_json::Value;
 
-use crate::chart::Chart;
+use crate::chart::{Chart, File};
+use crate::file::Code;
 use crate::overlay::{self, Node, Numbers, Table};
 use crate::values::Values;
 
@@ -27,14 +29,14 @@ pub enum Error {
 /// A schema; what checks values is made of it once, at first use.
 pub struct Schema {
     pub(crate) text: Arc<Vec<u8>>,
-    validator: OnceLock<Result<Validator, String>>,
+    pub(crate) code: Arc<Code>,
 }
 
 impl Schema {
-    pub(crate) fn new(text: Arc<Vec<u8>>) -> Self {
+    pub(crate) fn new(file: File) -> Self {
         Self {
-            text,
-            validator: OnceLock::new(),
+            text: file.data,
+            code: file.code,
         }
     }
 
@@ -44,17 +46,8 @@ impl Schema {
         &self.text
     }
 
-    pub(crate) fn is_compiled(&self) -> bool {
-        self.validator.get().is_some()
-    }
-
-    /// Makes of it what checks values, unless that was done. Waits if another thread is at it.
-    pub(crate) fn compile(&self) -> &Result<Validator, String> {
-        self.validator.get_or_init(|| validator(&self.text))
-    }
-
     fn check(&self, values: &Value) -> Result<(), String> {
-        let validator = self.compile().as_ref()?;
+        let validator = self.code.compile(&self.text)?;
         // The plain question is much cheaper than the one for reasons.
         if validator.is_valid(values) {
             return Ok(());
@@ -127,7 +120,7 @@ fn collect(chart: &Chart, values: &Value, report: &mut String) {
     }
 }
 
-fn validator(schema: &[u8]) -> Result<Validator, String> {
+pub(crate) fn validator(schema: &[u8]) -> Result<Validator, String> {
     let mut schema: Value = serde_json::from_slice(schema).map_err(|error| {
         if error.is_eof() {
             "unexpected EOF".to_owned()

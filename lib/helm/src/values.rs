@@ -3,6 +3,7 @@
 //! Upstream concept: Helm's coalescing. What the user gives wins; tables are merged; null takes a default away;
 //! `global` flows down into the charts inside.
 
+use memchr::memmem;
 use serde_json::{Map, Value};
 
 use crate::chart::Chart;
@@ -70,13 +71,16 @@ pub fn parse(data: &[u8]) -> Result<Values, Error> {
 /// The documents between lines that hold nothing but `---`.
 fn documents(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
-    let (mut start, mut at) = (0, 0);
-    for line in text.split_inclusive('\n') {
-        if line.strip_prefix("---").is_some_and(|rest| rest.trim().is_empty()) {
+    let mut start = 0;
+    for at in memmem::find_iter(text.as_bytes(), "---") {
+        if at > 0 && text.as_bytes()[at - 1] != b'\n' {
+            continue;
+        }
+        let line = text[at..].split_inclusive('\n').next().unwrap_or_default();
+        if line["---".len()..].trim().is_empty() {
             found.push(&text[start..at]);
             start = at + line.len();
         }
-        at += line.len();
     }
     found.push(&text[start..]);
     found
@@ -235,5 +239,25 @@ pub(crate) fn plain(value: Value) -> Value {
         Value::Array(items) => items.into_iter().map(plain).collect(),
         Value::Object(table) => Value::Object(table.into_iter().map(|(key, value)| (key, plain(value))).collect()),
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_lines_of_three_hyphens_part_documents() {
+        assert_eq!(documents("---\na: 1\n--- \r\nb: 2\n---"), ["", "a: 1\n", "b: 2\n", ""]);
+        for one in [
+            "",
+            "a: ---\n",
+            "a: 1\n ---\n",
+            "----\n",
+            "--- # b\n",
+            "a: |\n  x\n---b\n",
+        ] {
+            assert_eq!(documents(one), [one]);
+        }
     }
 }
