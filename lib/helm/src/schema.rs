@@ -157,7 +157,8 @@ fn leave_unchecked(schema: &mut Value) {
         .any(|old| dialect.contains(old));
     let mut names = BTreeSet::new();
     collect_names(schema, &mut names);
-    cut(schema, &names, alone);
+    let cut = Cut { names, alone };
+    cut.at(schema, false);
 }
 
 /// What parts of a schema are called by other parts.
@@ -174,25 +175,46 @@ fn collect_names(schema: &Value, names: &mut BTreeSet<String>) {
     }
 }
 
-fn cut(schema: &mut Value, names: &BTreeSet<String>, alone: bool) {
-    match schema {
-        Value::Object(entries) => {
-            let remote = |wanted: &Value| {
-                let web = wanted
-                    .as_str()
-                    .filter(|wanted| wanted.starts_with("http://") || wanted.starts_with("https://"));
-                web.is_some_and(|wanted| !wanted.contains("://json-schema.org/") && !names.contains(place(wanted)))
-            };
-            if entries.get("$ref").is_some_and(remote) {
-                entries.remove("$ref");
-                if alone {
-                    entries.retain(|key, _| ["$schema", "$id", "$defs", "definitions"].contains(&key.as_str()));
+/// Takes references to the web out of a schema.
+struct Cut {
+    /// What the schema itself answers for.
+    names: BTreeSet<String>,
+    /// Whether nothing beside a reference counts.
+    alone: bool,
+}
+
+impl Cut {
+    /// `below_web`: what is around this part is called by an address on the web, to which others are relative.
+    fn at(&self, schema: &mut Value, below_web: bool) {
+        match schema {
+            Value::Object(entries) => {
+                let name = entries.get("$id").and_then(Value::as_str);
+                let below_web = name.map_or(below_web, |name| is_web(name, below_web));
+                let wanted = entries.get("$ref").and_then(Value::as_str);
+                if wanted.is_some_and(|wanted| is_web(wanted, below_web) && !self.is_known(wanted)) {
+                    entries.remove("$ref");
+                    if self.alone {
+                        entries.retain(|key, _| ["$schema", "$id", "$defs", "definitions"].contains(&key.as_str()));
+                    }
                 }
+                entries.values_mut().for_each(|inner| self.at(inner, below_web));
             }
-            entries.values_mut().for_each(|inner| cut(inner, names, alone));
+            Value::Array(items) => items.iter_mut().for_each(|inner| self.at(inner, below_web)),
+            _ => {}
         }
-        Value::Array(items) => items.iter_mut().for_each(|inner| cut(inner, names, alone)),
-        _ => {}
+    }
+
+    fn is_known(&self, wanted: &str) -> bool {
+        let place = place(wanted);
+        place.is_empty() || place.contains("://json-schema.org/") || self.names.contains(place)
+    }
+}
+
+/// Whether a reference, or a name, is an address on the web, or relative to one.
+fn is_web(reference: &str, below_web: bool) -> bool {
+    match reference.split_once("://") {
+        Some((scheme, _)) => ["http", "https"].contains(&scheme),
+        None => below_web,
     }
 }
 

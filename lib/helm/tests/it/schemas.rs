@@ -90,6 +90,19 @@ fn what_a_schema_on_the_web_says_is_not_checked_but_everything_else_is() {
 }
 
 #[test]
+fn what_lies_beside_a_schema_on_the_web_is_on_the_web_too() {
+    let schema = r##"{"$schema": "http://json-schema.org/draft-07/schema", "$id": "https://schemas.invalid/values.schema.json",
+        "properties": {"pod": {"$ref": "schemas/pod.json"}, "name": {"$ref": "#/definitions/name"}},
+        "definitions": {"name": {"type": "string"}}}"##;
+    assert_eq!(checked(schema, "pod: 1\nname: a\n"), Ok(()));
+    let refused = checked(schema, "pod: 1\nname: 1\n").unwrap_err();
+    assert!(refused.contains("'/name': got number, want string"), "{refused}");
+    // Without such a name it would be a file.
+    let refused = checked(r#"{"properties": {"pod": {"$ref": "schemas/pod.json"}}}"#, "pod: 1\n").unwrap_err();
+    assert!(refused.contains("failing loading \"schemas/pod.json\""), "{refused}");
+}
+
+#[test]
 fn beside_a_reference_nothing_counts_in_old_drafts() {
     let schema = r##"{"$schema": "http://json-schema.org/draft-07/schema#", "$ref": "https://schemas.invalid/all.json",
         "required": ["a"], "definitions": {"name": {"type": "string"}}}"##;
