@@ -58,7 +58,7 @@ impl Ahead {
 
     fn schemas(&mut self, chart: &Chart) {
         if let Some(schema) = &chart.schema {
-            self.schema(&schema.text, &schema.code);
+            self.offer(Role::Schema, &schema.text, &schema.code);
         }
         for child in &chart.dependencies {
             self.schemas(child);
@@ -67,28 +67,22 @@ impl Ahead {
 
     fn templates(&mut self, chart: &Chart) {
         for file in chart.templates.iter() {
-            self.template(&file.data, &file.code);
+            self.offer(Role::Template, &file.data, &file.code);
         }
         for child in &chart.dependencies {
             self.templates(child);
         }
     }
 
-    /// Begins with a template, together with what came before it.
-    pub(crate) fn template(&mut self, text: &Arc<Vec<u8>>, code: &Arc<Code>) {
-        if code.get().is_none() {
-            self.add(Role::Template, text, code, text.len());
+    /// Begins with a text, together with those before it, unless it is made ready.
+    pub(crate) fn offer(&mut self, role: Role, text: &Arc<Vec<u8>>, code: &Arc<Code>) {
+        let (is_made, bytes) = match role {
+            Role::Template => (code.get().is_some(), text.len()),
+            Role::Schema => (code.is_compiled(), SCHEMA * text.len()),
+        };
+        if is_made {
+            return;
         }
-    }
-
-    /// Begins with a schema, together with what came before it.
-    pub(crate) fn schema(&mut self, text: &Arc<Vec<u8>>, code: &Arc<Code>) {
-        if !code.is_compiled() {
-            self.add(Role::Schema, text, code, SCHEMA * text.len());
-        }
-    }
-
-    fn add(&mut self, role: Role, text: &Arc<Vec<u8>>, code: &Arc<Code>, bytes: usize) {
         let (text, code) = (Arc::clone(text), Arc::downgrade(code));
         self.batch.push(Task { role, text, code });
         self.bytes += bytes;
@@ -110,7 +104,6 @@ impl Task {
         match self.role {
             Role::Template => drop(code.parse(engine, &self.text, "")),
             Role::Schema => drop(code.compile(&self.text)),
-            Role::Other => {}
         }
     }
 }
@@ -193,7 +186,7 @@ mod tests {
         let mut ahead = Ahead::new(engine());
         let chart = chart(&["{{ 1 }}"]);
         let file = &chart.templates[0];
-        ahead.template(&file.data, &file.code);
+        ahead.offer(Role::Template, &file.data, &file.code);
         assert_eq!((ahead.batch.len(), ahead.bytes), (1, 7));
     }
 }

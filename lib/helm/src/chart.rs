@@ -199,21 +199,20 @@ fn inside(name: &str) -> Option<(&str, &str)> {
     Some(inner.split_once('/').unwrap_or((inner, "")))
 }
 
-/// What a file is to the chart that it belongs to.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// What is made of a file's text.
+#[derive(Clone, Copy)]
 pub(crate) enum Role {
     Template,
     Schema,
-    Other,
 }
 
-/// What a file is to the chart, or to the one inside that it belongs to.
-pub(crate) fn role(name: &str) -> Role {
+/// What a file is to the chart, or to the one inside that it belongs to; none if nothing is made of its text.
+pub(crate) fn role(name: &str) -> Option<Role> {
     match inside(name) {
         Some((_, rest)) => role(rest),
-        None if name.starts_with("templates/") => Role::Template,
-        None if name == SCHEMA => Role::Schema,
-        None => Role::Other,
+        None if name.starts_with("templates/") => Some(Role::Template),
+        None if name == SCHEMA => Some(Role::Schema),
+        None => None,
     }
 }
 

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use gotemplate::{Engine, Parsed};
+use jsonschema::Validator;
 
 use crate::cache::Home;
-use crate::schema::{self, Validator};
+use crate::schema;
 
 /// A file of a chart.
 #[derive(Clone, Debug)]

@@ -16,7 +16,7 @@ use rustix::io::{Errno, retry_on_intr};
 use rustix::path::Arg;
 
 use crate::ahead::Ahead;
-use crate::chart::{self, Chart, File, Role};
+use crate::chart::{self, Chart, File};
 use crate::ignore::{self, Rules};
 use crate::render;
 
@@ -194,10 +194,8 @@ impl Reader<'_> {
         match self.contents(level.directory, base) {
             Ok(Some(data)) => {
                 let file = File::new(name, Arc::new(data));
-                match chart::role(&file.name) {
-                    Role::Template => self.ahead.template(&file.data, &file.code),
-                    Role::Schema => self.ahead.schema(&file.data, &file.code),
-                    Role::Other => {}
+                if let Some(role) = chart::role(&file.name) {
+                    self.ahead.offer(role, &file.data, &file.code);
                 }
                 self.files.push(file);
             }
