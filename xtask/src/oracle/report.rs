@@ -151,7 +151,8 @@ fn table(rows: &[Row]) -> String {
     };
     let mut total = Counts::default();
     let mut charts = 0;
-    for row in rows {
+    // Directories given for what others depend on may have nothing to render.
+    for row in rows.iter().filter(|row| row.counts.renders > 0) {
         line(&row.name, &row.commit, row.charts, &row.counts);
         total.sum(&row.counts);
         charts += row.charts;
