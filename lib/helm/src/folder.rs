@@ -3,12 +3,15 @@
 //! Upstream concept: Helm's loader of directories and archives. Links are followed, as Helm does, but a directory never
 //! into itself; what `.helmignore` names is left out; sizes are limited.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ffi::CStr;
 use std::fs;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
 use gotemplate::sprig::path;
 use rustix::buffer::spare_capacity;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, openat, statat};
@@ -17,6 +20,7 @@ use rustix::path::Arg;
 
 use crate::ahead::Ahead;
 use crate::chart::{self, Chart, File};
+use crate::file::Code;
 use crate::ignore::{self, Rules};
 use crate::render;
 
@@ -80,6 +84,7 @@ fn read(root: &Path) -> Result<Vec<File>, Error> {
         rules: Rules::default(),
         files: Vec::new(),
         ahead: Ahead::new(render::engine()),
+        texts: HashMap::default(),
         buffer: vec![0; BUFFER].into(),
     };
     let flags = READ.union(OFlags::DIRECTORY);
@@ -111,6 +116,8 @@ struct Reader<'r> {
     rules: Rules,
     files: Vec<File>,
     ahead: Ahead,
+    /// The templates and schemas so far.
+    texts: HashMap<Arc<Vec<u8>>, Arc<Code>, RandomState>,
     /// Where a file is read into.
     buffer: Box<[u8]>,
 }
@@ -193,8 +200,9 @@ impl Reader<'_> {
         }
         match self.contents(level.directory, base) {
             Ok(Some(data)) => {
-                let file = File::new(name, Arc::new(data));
+                let mut file = File::new(name, Arc::new(data));
                 if let Some(role) = chart::role(&file.name) {
+                    self.share(&mut file);
                     self.ahead.offer(role, &file.data, &file.code);
                 }
                 self.files.push(file);
@@ -203,6 +211,19 @@ impl Reader<'_> {
             Err(error) => return Err(self.wrong("read", &name, error)),
         }
         Ok(())
+    }
+
+    /// Charts inside a chart often carry the same library: equal texts are kept, and made ready, once.
+    fn share(&mut self, file: &mut File) {
+        match self.texts.entry(Arc::clone(&file.data)) {
+            Entry::Occupied(known) => {
+                file.data = Arc::clone(known.key());
+                file.code = Arc::clone(known.get());
+            }
+            Entry::Vacant(new) => {
+                new.insert(Arc::clone(&file.code));
+            }
+        }
     }
 
     /// The bytes of a file without a mark of their order; none if it is too large.
@@ -274,6 +295,26 @@ mod tests {
         assert_eq!(*read(folder.path()).unwrap()[0].data, b"x");
         fs::write(folder.path().join("a.txt"), vec![b'x'; MAX_FILE + 1]).unwrap();
         assert!(matches!(read(folder.path()), Err(Error::FileSize(name)) if name == "a.txt"));
+    }
+
+    #[test]
+    fn equal_templates_are_kept_once() {
+        let folder = tempfile::tempdir().unwrap();
+        for (place, text) in [
+            ("templates/a.yaml", "{{ 1 }}"),
+            ("charts/x/templates/b.yaml", "{{ 1 }}"),
+            ("charts/y/templates/b.yaml", "{{ 2 }}"),
+        ] {
+            let path = folder.path().join(place);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let files = read(folder.path()).unwrap();
+        let file = |name: &str| files.iter().find(|file| file.name == name).unwrap();
+        let (one, same) = (file("templates/a.yaml"), file("charts/x/templates/b.yaml"));
+        let other = file("charts/y/templates/b.yaml");
+        assert!(Arc::ptr_eq(&one.data, &same.data) && Arc::ptr_eq(&one.code, &same.code));
+        assert!(!Arc::ptr_eq(&one.code, &other.code));
     }
 
     #[test]
