@@ -12,7 +12,8 @@ use crate::run::{command, root};
 /// a decision; a new edge needs a decision record.
 const EDGES: &[(&str, &[&str])] = &[
     ("goyaml", &[]),
-    ("gotemplate", &["goyaml"]),
+    ("rsakey", &[]),
+    ("gotemplate", &["goyaml", "rsakey"]),
     ("kubeschema", &["goyaml"]),
     ("helm", &["goyaml", "gotemplate", "kubeschema"]),
     ("kustomize", &["goyaml", "kubeschema"]),

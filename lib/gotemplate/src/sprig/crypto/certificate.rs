@@ -7,7 +7,6 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
-use aws_lc_rs::rsa::KeySize;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rcgen::{CertificateParams, DistinguishedName, DnType, DnValue, Issuer, KeyPair, PublicKeyData, SerialNumber};
@@ -144,7 +143,7 @@ fn key_identifier<'c>(certificate: &'c X509Certificate<'_>) -> Option<&'c [u8]> 
 
 /// The key of a certificate for which none was given.
 pub(super) fn new_key() -> Result<PrivateKey, Failure> {
-    PrivateKey::rsa(KeySize::Rsa2048)
+    PrivateKey::rsa(rsakey::Size::Bits2048)
 }
 
 fn object(cert: String, key: String) -> Value {

@@ -1,8 +1,7 @@
 //! Private keys: made new, or read from PEM text, and written in the format Go chooses for their kind.
 
 use aws_lc_rs::encoding::AsDer;
-use aws_lc_rs::rsa::KeySize;
-use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, Ed25519KeyPair, RsaKeyPair};
+use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, Ed25519KeyPair};
 use rcgen::KeyPair;
 use rustls_pki_types::PrivateKeyDer;
 
@@ -51,10 +50,27 @@ fn failed(_: impl Sized) -> Failure {
 
 impl PrivateKey {
     /// A new RSA key.
-    pub(super) fn rsa(size: KeySize) -> Result<Self, Failure> {
-        let pair = RsaKeyPair::generate(size).map_err(failed)?;
-        let pkcs8 = pair.as_der().map_err(failed)?;
-        Self::from_pkcs8(pkcs8.as_ref()).ok_or_else(|| failed(()))
+    pub(super) fn rsa(size: rsakey::Size) -> Result<Self, Failure> {
+        let key = rsakey::PrivateKey::generate(size).map_err(|error| Failure::new(format!("crypto: {error}")))?;
+        let version = vec![0];
+        let integers = [
+            version,
+            key.modulus,
+            key.public_exponent,
+            key.private_exponent,
+            key.prime1,
+            key.prime2,
+            key.exponent1,
+            key.exponent2,
+            key.coefficient,
+        ];
+        let content: Vec<u8> = integers.iter().flat_map(|integer| der::integer(integer)).collect();
+        let key = Self {
+            format: Format::Rsa,
+            der: der::element(der::SEQUENCE, &content),
+        };
+        // The library that signs with it looks whether its numbers belong together.
+        key.pair().map(|_| key).ok_or_else(|| failed(()))
     }
 
     /// A new key on the curve P-256.

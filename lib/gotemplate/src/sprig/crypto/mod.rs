@@ -12,7 +12,7 @@ mod key;
 mod password;
 mod pem;
 
-use aws_lc_rs::rsa::KeySize;
+use rsakey::Size;
 
 use self::key::PrivateKey;
 use super::string;
@@ -99,7 +99,7 @@ fn private_key(machine: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failu
         "" | "rsa" => {
             // Twice the length takes some eight times as long.
             machine.work(STEPS * 5)?;
-            PrivateKey::rsa(KeySize::Rsa4096)
+            PrivateKey::rsa(Size::Bits4096)
         }
         "dsa" => PrivateKey::dsa(),
         "ecdsa" => PrivateKey::ec(),
