@@ -19,6 +19,33 @@ const MAX_NODES: usize = 2_000_000;
 /// Nesting at which printing stops following values.
 const MAX_DEPTH: usize = 1_000;
 
+/// Bytes that are printed as numbers at a time.
+const CHUNK: usize = 1024;
+
+/// A blank and a byte as a number, and how long that is.
+static NUMBERS: [([u8; 4], usize); 256] = {
+    let mut numbers = [([b' '; 4], 0); 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let digits = [byte / 100, byte / 10 % 10, byte % 10];
+        let length = if byte >= 100 {
+            3
+        } else if byte >= 10 {
+            2
+        } else {
+            1
+        };
+        let mut place = 0;
+        while place < length {
+            numbers[byte].0[1 + place] = b'0' + digits[3 - length + place] as u8;
+            place += 1;
+        }
+        numbers[byte].1 = 1 + length;
+        byte += 1;
+    }
+    numbers
+};
+
 /// A value as a template prints it: `%v`, and `<no value>` where there is none.
 pub(crate) fn plain(value: &Value, limit: usize) -> Result<String, Failure> {
     if value.is_nil() {
@@ -274,20 +301,22 @@ impl Printer {
             self.over = true;
             return;
         }
-        let mut text = String::with_capacity(bytes.len() * 4 + 2);
-        text.push('[');
-        for (index, byte) in bytes.iter().enumerate() {
-            if index > 0 {
-                text.push(' ');
+        // Most numbers have two digits or three.
+        self.out.reserve((3 * bytes.len()).min(self.limit));
+        self.push("[");
+        let mut text = [0; 4 * CHUNK];
+        for (place, chunk) in bytes.chunks(CHUNK).enumerate() {
+            let mut end = 0;
+            for byte in chunk {
+                let (number, length) = NUMBERS[usize::from(*byte)];
+                text[end..end + 4].copy_from_slice(&number);
+                end += length;
             }
-            for (unit, least) in [(100, 100), (10, 10), (1, 0)] {
-                if *byte >= least {
-                    text.push(char::from(b'0' + byte / unit % 10));
-                }
-            }
+            // Before the first one there is no blank.
+            let text = &text[usize::from(place == 0)..end];
+            self.push(std::str::from_utf8(text).unwrap_or_default());
         }
-        text.push(']');
-        self.push(&text);
+        self.push("]");
     }
 
     fn joined<'v>(

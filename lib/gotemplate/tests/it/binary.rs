@@ -49,3 +49,22 @@ fn bytes_are_printed_as_numbers() {
         "[0 9 10 99 100 255] [  0   9  10  99 100 255]"
     );
 }
+
+/// Bytes of all values, so many.
+fn cycle(length: usize) -> Vec<u8> {
+    (0..=255).rev().cycle().take(length).collect()
+}
+
+#[test]
+fn a_long_file_is_printed_as_numbers() {
+    let functions = Functions::new().with("cycle", "i", |_, args| match args {
+        [Value::Int(length)] => Ok(Value::Object(Rc::new(Bytes(Arc::new(cycle(*length as usize)))))),
+        other => panic!("{other:?}"),
+    });
+    let engine = Engine::new().functions(functions);
+    for length in [0, 1, 1_023, 1_024, 1_025, 5_000] {
+        let shown = engine.render("t", &format!("{{{{ cycle {length} }}}}"), &json!({}));
+        let numbers: Vec<String> = cycle(length).iter().map(ToString::to_string).collect();
+        assert_eq!(shown.unwrap(), format!("[{}]", numbers.join(" ")));
+    }
+}
