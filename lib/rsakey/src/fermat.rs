@@ -112,7 +112,6 @@ fn square<const DIGITS: usize, const TWICE: usize>(simd: Ifma, number: &Eight<TW
     let (f, ifma) = (simd.avx512f, simd.avx512ifma);
     wide.fill(f._mm512_setzero_si512());
     // Each digit with all higher ones: those of the four among themselves, then the four with the rest.
-    let mut rest = *number;
     for low in (0..DIGITS).step_by(ROWS) {
         let four = [number[low], number[low + 1], number[low + 2], number[low + 3]];
         for (one, other) in [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] {
@@ -120,9 +119,16 @@ fn square<const DIGITS: usize, const TWICE: usize>(simd: Ifma, number: &Eight<TW
             wide[place] = ifma._mm512_madd52lo_epu64(wide[place], four[one], four[other]);
             wide[place + 1] = ifma._mm512_madd52hi_epu64(wide[place + 1], four[one], four[other]);
         }
-        rest[low..low + ROWS].fill(f._mm512_setzero_si512());
-        let places = &mut wide[2 * low + ROWS..low + ROWS + DIGITS];
-        for (place, other) in places.iter_mut().zip(rest[low..].windows(ROWS + 1)) {
+        let (near, far) = wide[2 * low + ROWS..low + ROWS + DIGITS].split_at_mut(ROWS);
+        let others = &number[low + ROWS..];
+        for (distance, place) in near.iter_mut().enumerate() {
+            for row in 0..distance {
+                *place = ifma._mm512_madd52lo_epu64(*place, four[row], others[distance - row]);
+                *place = ifma._mm512_madd52hi_epu64(*place, four[row], others[distance - row - 1]);
+            }
+            *place = ifma._mm512_madd52lo_epu64(*place, four[distance], others[0]);
+        }
+        for (place, other) in far.iter_mut().zip(others.windows(ROWS + 1)) {
             add_products(simd, place, &four, other);
         }
     }
@@ -248,7 +254,7 @@ mod tests {
     use rand_core::{Rng as _, UnwrapErr};
 
     use super::*;
-    use crate::prime::{Filter, Search, may_all_be_prime};
+    use crate::prime::{Filter, Search, Wanted, may_all_be_prime};
 
     /// The same with the library's arithmetic.
     fn expected<const LIMBS: usize>(candidate: &Uint<LIMBS>) -> bool {
@@ -274,7 +280,7 @@ mod tests {
             filter: may_all_be_prime,
             rounds: 1,
         };
-        let prime = unfiltered.next(&mut rng, || false).unwrap();
+        let prime = unfiltered.next(&mut rng, &Wanted::new(1)).unwrap();
         let mut random = [0; LIMBS];
         random.fill_with(|| rng.next_u64());
         let candidates = [

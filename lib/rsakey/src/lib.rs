@@ -18,7 +18,7 @@ use rand_core::UnwrapErr;
 
 #[cfg(target_arch = "x86_64")]
 use fermat::{may_be_prime_1024, may_be_prime_2048};
-use prime::Search;
+use prime::{Search, Wanted};
 #[cfg(not(target_arch = "x86_64"))]
 use prime::{may_all_be_prime as may_be_prime_1024, may_all_be_prime as may_be_prime_2048};
 
@@ -117,16 +117,18 @@ impl PrivateKey {
     }
 }
 
-/// Two primes or more: two threads look for them until there are two, so that neither waits for the other's luck.
+/// Two primes, of two threads: whoever is lucky goes on, so that neither waits for the other. There are fewer only if a
+/// number that was as good as prime was none.
 fn primes<const LIMBS: usize>(search: &Search<LIMBS>) -> Vec<BigUint>
 where
     Uint<LIMBS>: UnsignedWithMontyForm + RandomBits + RandomMod,
 {
+    let wanted = Wanted::new(2);
     let found = Mutex::new(Vec::new());
-    let found_by_all = || found.lock().unwrap_or_else(PoisonError::into_inner);
     let look = || {
-        while let Some(prime) = search.next(&mut UnwrapErr(SysRng), || found_by_all().len() >= 2) {
-            found_by_all().push(BigUint::from_bytes_be(prime.to_be_bytes().as_ref()));
+        while let Some(prime) = search.next(&mut UnwrapErr(SysRng), &wanted) {
+            let prime = BigUint::from_bytes_be(prime.to_be_bytes().as_ref());
+            found.lock().unwrap_or_else(PoisonError::into_inner).push(prime);
         }
     };
     thread::scope(|scope| {

@@ -2,6 +2,7 @@
 //! composites before they are tested.
 
 use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crypto_bigint::{RandomBits, RandomMod, Uint, UnsignedWithMontyForm, Word};
 use crypto_primes::Flavor;
@@ -36,29 +37,60 @@ where
     Uint<LIMBS>: UnsignedWithMontyForm + RandomBits + RandomMod,
 {
     /// A random prime that can belong to a key: the two highest bits are set, so that the product of two has all its
-    /// bits, and what is one less has no factor in common with the public exponent. `None`: given up, as told.
-    pub(crate) fn next(&self, rng: &mut impl CryptoRng, give_up: impl Fn() -> bool) -> Option<Uint<LIMBS>> {
+    /// bits, and what is one less has no factor in common with the public exponent. `None`: others found enough.
+    pub(crate) fn next(&self, rng: &mut impl CryptoRng, wanted: &Wanted) -> Option<Uint<LIMBS>> {
         let bits = NonZeroU32::new(Uint::<LIMBS>::BITS)?;
-        let rounds = FipsOptions::with_mr_iterations(self.rounds);
+        let [first, rest] = [1, self.rounds - 1].map(FipsOptions::with_mr_iterations);
         loop {
             let start = random_odd_integer::<Uint<LIMBS>, _>(rng, bits, SetBits::TwoMsb)
                 .ok()?
                 .get();
             for candidates in Chunks(SmallFactorsSieve::new(start, bits, false).ok()?) {
-                if give_up() {
+                if wanted.none() {
                     return None;
                 }
-                let prime = candidates
-                    .into_iter()
-                    .zip((self.filter)(&candidates))
-                    .find(|(candidate, may_be_prime)| {
-                        *may_be_prime && fits_exponent(candidate) && fips::is_prime(rng, Flavor::Any, candidate, rounds)
-                    });
-                if let Some((prime, _)) = prime {
-                    return Some(prime);
+                for (candidate, may_be_prime) in candidates.into_iter().zip((self.filter)(&candidates)) {
+                    if !may_be_prime
+                        || !fits_exponent(&candidate)
+                        || !fips::is_prime(rng, Flavor::Any, &candidate, first)
+                    {
+                        continue;
+                    }
+                    // As good as found: nobody has to look on while the other rounds are done.
+                    wanted.one_less()?;
+                    if fips::is_prime(rng, Flavor::Any, &candidate, rest) {
+                        return Some(candidate);
+                    }
+                    wanted.one_more();
                 }
             }
         }
+    }
+}
+
+/// How many primes are still to be found, by all who look.
+pub(crate) struct Wanted(AtomicUsize);
+
+impl Wanted {
+    pub(crate) fn new(count: usize) -> Self {
+        Self(AtomicUsize::new(count))
+    }
+
+    fn none(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+
+    /// `None`: no more were wanted.
+    fn one_less(&self) -> Option<()> {
+        let less = |count: usize| count.checked_sub(1);
+        self.0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
+            .ok()
+            .map(drop)
+    }
+
+    fn one_more(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -85,8 +117,6 @@ fn fits_exponent<const LIMBS: usize>(prime: &Uint<LIMBS>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-
     use crypto_bigint::U1024;
     use getrandom::SysRng;
     use rand_core::UnwrapErr;
@@ -100,21 +130,28 @@ mod tests {
 
     #[test]
     fn what_no_filter_has_seen_is_prime_too() {
-        let prime = UNFILTERED.next(&mut UnwrapErr(SysRng), || false).unwrap();
+        let wanted = Wanted::new(1);
+        let prime = UNFILTERED.next(&mut UnwrapErr(SysRng), &wanted).unwrap();
         assert!(crypto_primes::is_prime(Flavor::Any, &prime));
         assert_eq!(prime.shr(1022), Uint::from(3u32));
         assert!(fits_exponent(&prime));
+        assert!(wanted.none());
     }
 
     #[test]
-    fn a_search_ends_when_told() {
-        let looks = Cell::new(0);
-        let nothing = Search::<{ U1024::LIMBS }> {
-            filter: |_| [false; LANES],
+    fn a_search_ends_once_others_found_enough() {
+        static WANTED: Wanted = Wanted(AtomicUsize::new(3));
+        // Finds nothing, while others find one prime after the other.
+        let search = Search::<{ U1024::LIMBS }> {
+            filter: |_| {
+                WANTED.one_less().unwrap();
+                [false; LANES]
+            },
             rounds: 5,
         };
-        let given_up = nothing.next(&mut UnwrapErr(SysRng), || looks.replace(looks.get() + 1) == 3);
-        assert_eq!((given_up, looks.get()), (None, 4));
+        assert_eq!(search.next(&mut UnwrapErr(SysRng), &WANTED), None);
+        assert_eq!(UNFILTERED.next(&mut UnwrapErr(SysRng), &WANTED), None);
+        assert_eq!(WANTED.one_less(), None);
     }
 
     #[test]
