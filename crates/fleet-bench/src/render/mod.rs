@@ -35,9 +35,6 @@ pub(crate) struct Args {
     times: usize,
 }
 
-/// Times that a chart that makes keys is rendered at most: it takes another time each time, and all of them a minute.
-const KEYS: usize = 2;
-
 /// One side's times for one chart, in milliseconds.
 #[derive(Default)]
 struct Side {
@@ -105,8 +102,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             }
         };
         side::known(&path, &cache);
-        let times = if row.keys { args.times.min(KEYS) } else { args.times };
-        for _ in 0..times {
+        for _ in 0..args.times {
             if let Some((times, _)) = side::ours(&path) {
                 row.ours.add(times);
             }
