@@ -171,27 +171,14 @@ impl<const TWICE: usize> Modulus<TWICE> {
     #[inline(always)]
     fn reduce<const DIGITS: usize>(&self, simd: Ifma, wide: &mut Eight<TWICE>, doubled: u8, result: &mut Eight<TWICE>) {
         let f = simd.avx512f;
-        let zero = f._mm512_setzero_si512();
-        let mut four = self.factors(simd, wide, 0);
-        for low in (ROWS..=DIGITS).step_by(ROWS) {
-            for (place, other) in wide[low..low + ROWS].iter_mut().zip(self.digits.windows(ROWS + 1)) {
+        for low in (0..DIGITS).step_by(ROWS) {
+            let four = self.factors(simd, wide, low);
+            let places = &mut wide[low + ROWS..low + ROWS + DIGITS];
+            for (place, other) in places.iter_mut().zip(self.digits.windows(ROWS + 1)) {
                 add_products(simd, place, &four, other);
             }
-            // One of the next factors waits for the other: time for the products that none of them waits for.
-            let next = if low < DIGITS {
-                self.factors(simd, wide, low)
-            } else {
-                four
-            };
-            for (place, other) in wide[low + ROWS..low + DIGITS]
-                .iter_mut()
-                .zip(self.digits[ROWS..].windows(ROWS + 1))
-            {
-                add_products(simd, place, &four, other);
-            }
-            four = next;
         }
-        let mut carry = zero;
+        let mut carry = f._mm512_setzero_si512();
         for (digit, wide) in result.iter_mut().zip(&wide[DIGITS..]) {
             let sum = f._mm512_add_epi64(f._mm512_mask_add_epi64(*wide, doubled, *wide, *wide), carry);
             carry = f._mm512_srli_epi64::<BITS>(sum);
