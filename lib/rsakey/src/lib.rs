@@ -81,7 +81,7 @@ impl PrivateKey {
     ///
     /// If the system gives no random bytes.
     pub fn generate(size: Size) -> Result<Self, Error> {
-        // Later on they are asked of a source that cannot fail.
+        // An error here; once a search has begun, it could only panic.
         getrandom::fill(&mut [0])?;
         loop {
             let primes = match size {
