@@ -1,29 +1,35 @@
 //! New RSA private keys.
 //!
-//! Nearly all the time goes into finding two primes: of the odd numbers of 2048 bits, one in 710 is prime. The candidates
-//! and the test that decides are crypto-primes'; our own is a filter before it that throws out composites eight at a time
-//! on processors that can ([`fermat`]). With it a key takes an eighth of the time or less, see `docs/adr/0013-rsa-keys.md`.
+//! Nearly all the time goes into finding two primes: of the odd numbers of 2048 bits, one in 710 is prime. crypto-primes
+//! decides what is; before it comes what throws out composites at less cost: a [`sieve`] and, on processors that can,
+//! tests of eight numbers at a time ([`lanes`]). With it a key takes an eighth of the time or less, see
+//! `docs/adr/0013-rsa-keys.md`.
 
 #[cfg(target_arch = "x86_64")]
-mod fermat;
+mod lanes;
 mod prime;
+mod sieve;
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use crypto_bigint::{RandomBits, RandomMod, U1024, U2048, Uint, UnsignedWithMontyForm};
+use crypto_bigint::{RandomBits, RandomMod, Uint, UnsignedWithMontyForm};
 use getrandom::SysRng;
 use num_bigint::BigUint;
 use rand_core::UnwrapErr;
 
 #[cfg(target_arch = "x86_64")]
-use fermat::{may_be_prime_1024, may_be_prime_2048};
-use prime::{Search, Wanted};
-#[cfg(not(target_arch = "x86_64"))]
-use prime::{may_all_be_prime as may_be_prime_1024, may_all_be_prime as may_be_prime_2048};
+use lanes::Lanes;
+use prime::{Portable, Search, Tests, Wanted};
 
 /// The public exponent, a prime.
 const EXPONENT: u32 = 65537;
+
+/// Rounds for a prime of 1024 bits, where they are taken one by one.
+const ROUNDS_1024: usize = 5;
+
+/// The same for 2048 bits.
+const ROUNDS_2048: usize = 3;
 
 /// How long a key is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,18 +68,6 @@ pub enum Error {
     Random(#[from] getrandom::Error),
 }
 
-/// The primes of a key of 2048 bits.
-const SEARCH_1024: Search<{ U1024::LIMBS }> = Search {
-    filter: may_be_prime_1024,
-    rounds: 5,
-};
-
-/// The primes of a key of 4096 bits.
-const SEARCH_2048: Search<{ U2048::LIMBS }> = Search {
-    filter: may_be_prime_2048,
-    rounds: 3,
-};
-
 impl PrivateKey {
     /// Makes a key, on two threads where there are two.
     ///
@@ -84,11 +78,7 @@ impl PrivateKey {
         // An error here; once a search has begun, it could only panic.
         getrandom::fill(&mut [0])?;
         loop {
-            let primes = match size {
-                Size::Bits2048 => primes(&SEARCH_1024),
-                Size::Bits4096 => primes(&SEARCH_2048),
-            };
-            if let Some(key) = primes.first_chunk().and_then(Self::of) {
+            if let Some(key) = primes(size).first_chunk().and_then(Self::of) {
                 return Ok(key);
             }
         }
@@ -117,12 +107,27 @@ impl PrivateKey {
     }
 }
 
-/// Two primes, of two threads: whoever is lucky goes on, so that neither waits for the other. There are fewer only if a
-/// number that was as good as prime was none.
-fn primes<const LIMBS: usize>(search: &Search<LIMBS>) -> Vec<BigUint>
+/// Two primes for a key. There are fewer only if a number that was as good as prime was none.
+fn primes(size: Size) -> Vec<BigUint> {
+    #[cfg(target_arch = "x86_64")]
+    if let (Some(short), Some(long)) = (Lanes::<5, 10>::available(), Lanes::<10, 20>::available()) {
+        return match size {
+            Size::Bits2048 => search::<16>(1 << 15, short),
+            Size::Bits4096 => search::<32>(1 << 17, long),
+        };
+    }
+    match size {
+        Size::Bits2048 => search::<16>(1 << 15, Portable::<ROUNDS_1024>),
+        Size::Bits4096 => search::<32>(1 << 17, Portable::<ROUNDS_2048>),
+    }
+}
+
+/// Looks on two threads: whoever is lucky goes on, so that neither waits for the other.
+fn search<const LIMBS: usize>(sieve: u32, tests: impl Tests<LIMBS> + Sync) -> Vec<BigUint>
 where
     Uint<LIMBS>: UnsignedWithMontyForm + RandomBits + RandomMod,
 {
+    let search = Search { sieve, tests };
     let wanted = Wanted::new(2);
     let found = Mutex::new(Vec::new());
     let look = || {
@@ -191,7 +196,11 @@ mod tests {
 
     #[test]
     fn a_composite_passes_with_a_chance_of_less_than_2_to_minus_112() {
-        assert_eq!(minimum_mr_iterations(1024, 112), Some(SEARCH_1024.rounds));
-        assert_eq!(minimum_mr_iterations(2048, 112), Some(SEARCH_2048.rounds));
+        assert_eq!(minimum_mr_iterations(1024, 112), Some(ROUNDS_1024));
+        assert_eq!(minimum_mr_iterations(2048, 112), Some(ROUNDS_2048));
+        // In lanes there are more.
+        assert!(prime::LANES + 1 >= ROUNDS_1024.max(ROUNDS_2048));
+        // The last round alone.
+        assert_eq!(minimum_mr_iterations(1024, 40), Some(1));
     }
 }

@@ -1,70 +1,106 @@
-//! Random primes: candidates in a row from a random start, sieved and tested by crypto-primes. A [`Filter`] may throw out
-//! composites before they are tested.
+//! Random primes: candidates in a row from a random start, sieved, and tested as a processor does best ([`Tests`]). What
+//! passes has to pass crypto-primes' test as well.
 
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crypto_bigint::{RandomBits, RandomMod, Uint, UnsignedWithMontyForm, Word};
+use crypto_bigint::{NonZero, RandomBits, RandomMod, Uint, UnsignedWithMontyForm, Word};
 use crypto_primes::Flavor;
 use crypto_primes::fips::{self, FipsOptions};
-use crypto_primes::hazmat::{SetBits, SmallFactorsSieve, random_odd_integer};
+use crypto_primes::hazmat::{MillerRabin, SetBits, random_odd_integer};
 use rand_core::CryptoRng;
 
 use crate::EXPONENT;
+use crate::sieve::sieve;
 
-/// Candidates that a filter looks at together.
+/// Candidates, or bases, that are tested together.
 pub(crate) const LANES: usize = 8;
 
-/// Tells which of some candidates may be prime. Those are tested, so that no slip in a filter lets a composite pass.
-pub(crate) type Filter<const LIMBS: usize> = fn(&[Uint<LIMBS>; LANES]) -> [bool; LANES];
+/// Tests of odd numbers that have both of their highest bits set.
+pub(crate) trait Tests<const LIMBS: usize> {
+    /// Which of some candidates may be prime, to base 2.
+    fn candidates(&self, candidates: &[Uint<LIMBS>; LANES]) -> [bool; LANES];
 
-/// How primes of `LIMBS` words are looked for.
-pub(crate) struct Search<const LIMBS: usize> {
-    pub(crate) filter: Filter<LIMBS>,
-    /// Rounds of Miller and Rabin's test, each with a random base: so many that a composite passes with a chance of less
-    /// than 2^-112 (FIPS 186-5, appendix C).
-    pub(crate) rounds: usize,
+    /// Whether a candidate may be prime: Miller and Rabin's test does not tell otherwise with so many of these bases that,
+    /// with one round more, a composite passes with a chance of less than 2^-112 (FIPS 186-5, appendix C).
+    fn rounds(&self, candidate: &Uint<LIMBS>, bases: &[Uint<LIMBS>; LANES]) -> bool;
 }
 
-/// The filter that throws out none.
-#[cfg(any(test, not(target_arch = "x86_64")))]
-pub(crate) fn may_all_be_prime<const LIMBS: usize>(_: &[Uint<LIMBS>; LANES]) -> [bool; LANES] {
-    [true; LANES]
-}
+/// The tests of the library, with so many rounds in all.
+pub(crate) struct Portable<const ROUNDS: usize>;
 
-impl<const LIMBS: usize> Search<LIMBS>
+impl<const LIMBS: usize, const ROUNDS: usize> Tests<LIMBS> for Portable<ROUNDS>
 where
-    Uint<LIMBS>: UnsignedWithMontyForm + RandomBits + RandomMod,
+    Uint<LIMBS>: UnsignedWithMontyForm + RandomMod,
 {
+    fn candidates(&self, candidates: &[Uint<LIMBS>; LANES]) -> [bool; LANES] {
+        let two = [Uint::from(2u32)];
+        candidates.each_ref().map(|candidate| may_be_prime(candidate, &two))
+    }
+
+    fn rounds(&self, candidate: &Uint<LIMBS>, bases: &[Uint<LIMBS>; LANES]) -> bool {
+        may_be_prime(candidate, &bases[..ROUNDS - 1])
+    }
+}
+
+/// Whether no base tells a number to be composite.
+fn may_be_prime<const LIMBS: usize>(number: &Uint<LIMBS>, bases: &[Uint<LIMBS>]) -> bool
+where
+    Uint<LIMBS>: UnsignedWithMontyForm + RandomMod,
+{
+    let test = number.to_odd().into_option().map(MillerRabin::new);
+    test.is_some_and(|test| bases.iter().all(|base| test.test(base).is_probably_prime()))
+}
+
+/// How primes are looked for.
+pub(crate) struct Search<T> {
+    /// The greatest prime that candidates are divided by.
+    pub(crate) sieve: u32,
+    pub(crate) tests: T,
+}
+
+impl<T> Search<T> {
     /// A random prime that can belong to a key: the two highest bits are set, so that the product of two has all its
     /// bits, and what is one less has no factor in common with the public exponent. `None`: others found enough.
-    pub(crate) fn next(&self, rng: &mut impl CryptoRng, wanted: &Wanted) -> Option<Uint<LIMBS>> {
+    pub(crate) fn next<const LIMBS: usize>(&self, rng: &mut impl CryptoRng, wanted: &Wanted) -> Option<Uint<LIMBS>>
+    where
+        T: Tests<LIMBS>,
+        Uint<LIMBS>: UnsignedWithMontyForm + RandomBits + RandomMod,
+    {
         let bits = NonZeroU32::new(Uint::<LIMBS>::BITS)?;
-        let [first, rest] = [1, self.rounds - 1].map(FipsOptions::with_mr_iterations);
         loop {
-            let start = random_odd_integer::<Uint<LIMBS>, _>(rng, bits, SetBits::TwoMsb)
-                .ok()?
-                .get();
-            for candidates in Chunks(SmallFactorsSieve::new(start, bits, false).ok()?) {
+            let start = random_odd_integer::<Uint<LIMBS>, _>(rng, bits, SetBits::TwoMsb).ok()?;
+            for candidates in Chunks(sieve(start.get(), self.sieve)) {
                 if wanted.none() {
                     return None;
                 }
-                for (candidate, may_be_prime) in candidates.into_iter().zip((self.filter)(&candidates)) {
-                    if !may_be_prime
-                        || !fits_exponent(&candidate)
-                        || !fips::is_prime(rng, Flavor::Any, &candidate, first)
-                    {
-                        continue;
+                for (candidate, may_be_prime) in candidates.into_iter().zip(self.tests.candidates(&candidates)) {
+                    if may_be_prime && fits_exponent(&candidate) {
+                        // As good as found: nobody has to look on until it is sure.
+                        wanted.one_less()?;
+                        if self.confirms(rng, &candidate) {
+                            return Some(candidate);
+                        }
+                        wanted.one_more();
                     }
-                    // As good as found: nobody has to look on while the other rounds are done.
-                    wanted.one_less()?;
-                    if fips::is_prime(rng, Flavor::Any, &candidate, rest) {
-                        return Some(candidate);
-                    }
-                    wanted.one_more();
                 }
             }
         }
+    }
+
+    /// Whether a number is prime, by rounds with random bases, the last of them the library's own: whatever slip there
+    /// may be in other tests, no composite passes but with a chance of less than 2^-40.
+    fn confirms<const LIMBS: usize>(&self, rng: &mut impl CryptoRng, candidate: &Uint<LIMBS>) -> bool
+    where
+        T: Tests<LIMBS>,
+        Uint<LIMBS>: UnsignedWithMontyForm + RandomMod,
+    {
+        let Some(modulus) = NonZero::new(*candidate).into_option() else {
+            return false;
+        };
+        let bases = [(); LANES].map(|()| Uint::random_mod_vartime(rng, &modulus));
+        let last = FipsOptions::with_mr_iterations(1);
+        self.tests.rounds(candidate, &bases) && fips::is_prime(rng, Flavor::Any, candidate, last)
     }
 }
 
@@ -123,15 +159,15 @@ mod tests {
 
     use super::*;
 
-    const UNFILTERED: Search<{ U1024::LIMBS }> = Search {
-        filter: may_all_be_prime,
-        rounds: 5,
+    const SEARCH: Search<Portable<5>> = Search {
+        sieve: 1 << 16,
+        tests: Portable,
     };
 
     #[test]
-    fn what_no_filter_has_seen_is_prime_too() {
+    fn what_is_found_is_prime() {
         let wanted = Wanted::new(1);
-        let prime = UNFILTERED.next(&mut UnwrapErr(SysRng), &wanted).unwrap();
+        let prime: U1024 = SEARCH.next(&mut UnwrapErr(SysRng), &wanted).unwrap();
         assert!(crypto_primes::is_prime(Flavor::Any, &prime));
         assert_eq!(prime.shr(1022), Uint::from(3u32));
         assert!(fits_exponent(&prime));
@@ -139,19 +175,49 @@ mod tests {
     }
 
     #[test]
+    fn composites_fail_though_other_tests_let_them_pass() {
+        struct All;
+
+        impl Tests<{ U1024::LIMBS }> for All {
+            fn candidates(&self, _: &[U1024; LANES]) -> [bool; LANES] {
+                [true; LANES]
+            }
+
+            fn rounds(&self, _: &U1024, _: &[U1024; LANES]) -> bool {
+                true
+            }
+        }
+
+        let (rng, wanted) = (&mut UnwrapErr(SysRng), Wanted::new(1));
+        let prime = Search { sieve: 3, tests: All }.next(rng, &wanted).unwrap();
+        assert!(crypto_primes::is_prime(Flavor::Any, &prime));
+        assert!(wanted.none());
+    }
+
+    #[test]
     fn a_search_ends_once_others_found_enough() {
-        static WANTED: Wanted = Wanted(AtomicUsize::new(3));
-        // Finds nothing, while others find one prime after the other.
-        let search = Search::<{ U1024::LIMBS }> {
-            filter: |_| {
-                WANTED.one_less().unwrap();
+        /// Finds nothing, while others find one prime after the other.
+        struct Unlucky<'a>(&'a Wanted);
+
+        impl Tests<{ U1024::LIMBS }> for Unlucky<'_> {
+            fn candidates(&self, _: &[U1024; LANES]) -> [bool; LANES] {
+                self.0.one_less().unwrap();
                 [false; LANES]
-            },
-            rounds: 5,
+            }
+
+            fn rounds(&self, _: &U1024, _: &[U1024; LANES]) -> bool {
+                unreachable!("there are no candidates")
+            }
+        }
+
+        let (rng, wanted) = (&mut UnwrapErr(SysRng), Wanted::new(3));
+        let search = Search {
+            sieve: 1 << 16,
+            tests: Unlucky(&wanted),
         };
-        assert_eq!(search.next(&mut UnwrapErr(SysRng), &WANTED), None);
-        assert_eq!(UNFILTERED.next(&mut UnwrapErr(SysRng), &WANTED), None);
-        assert_eq!(WANTED.one_less(), None);
+        assert_eq!(search.next(rng, &wanted), None);
+        assert_eq!(SEARCH.next::<{ U1024::LIMBS }>(rng, &wanted), None);
+        assert_eq!(wanted.one_less(), None);
     }
 
     #[test]
