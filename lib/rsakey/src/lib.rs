@@ -2,7 +2,7 @@
 //!
 //! Nearly all the time goes into finding two primes: of the odd numbers of 2048 bits, one in 710 is prime. crypto-primes
 //! decides what is; before it comes what throws out composites at less cost: a [`sieve`] and, on processors that can,
-//! tests of eight numbers at a time ([`lanes`]). With it a key takes an eighth of the time or less, see
+//! tests of eight numbers at a time ([`lanes`]). With it a key takes a fifteenth of the time, see
 //! `docs/adr/0013-rsa-keys.md`.
 
 #[cfg(target_arch = "x86_64")]
