@@ -6,6 +6,8 @@
 
 mod bundle;
 mod pass;
+mod placement;
+mod run;
 pub(crate) mod world;
 
 use std::collections::{BTreeMap, BTreeSet};
