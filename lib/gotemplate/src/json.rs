@@ -1,7 +1,7 @@
 //! Values to and from JSON, with bounds on depth, number of nodes and length of their texts: a value tied into itself,
 //! or one that shares a part many times, must not be followed for ever.
 
-use serde_json::Value as Json;
+use serde_json::{Number, Value as Json};
 
 use crate::failure::Failure;
 use crate::machine::Machine;
@@ -15,7 +15,7 @@ const MAX_DEPTH: usize = 1_000;
 const MAX_NODES: usize = 1_000_000;
 
 /// Nodes that are converted and written, or read, while the machine takes one step.
-const NODES_PER_STEP: usize = 4;
+pub(crate) const NODES_PER_STEP: usize = 4;
 
 /// Bytes of all texts together at which conversion gives up.
 const MAX_TEXT: usize = 64 << 20;
@@ -25,7 +25,7 @@ pub fn from_json(json: &Json) -> Value {
     match json {
         Json::Null => Value::Nil,
         Json::Bool(value) => Value::Bool(*value),
-        Json::Number(number) => Value::Float(number.as_f64().unwrap_or(0.0)),
+        Json::Number(value) => number(value),
         Json::String(text) => Value::str(text),
         Json::Array(items) => Value::from(items.iter().map(from_json).collect::<Vec<_>>()),
         Json::Object(entries) => {
@@ -33,6 +33,11 @@ pub fn from_json(json: &Json) -> Value {
             entries.collect::<Map>().into()
         }
     }
+}
+
+/// The value of a number: a float64, however it was written.
+pub(crate) fn number(number: &Number) -> Value {
+    Value::Float(number.as_f64().unwrap_or(0.0))
 }
 
 /// Reads JSON text; errors are in the words of Go's decoder.

@@ -31,6 +31,7 @@ mod print;
 pub mod json;
 pub mod object;
 pub mod value;
+pub mod yaml;
 
 pub mod engine;
 pub mod error;

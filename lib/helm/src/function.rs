@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use gotemplate::json::{from_json, given, taken};
-use gotemplate::{Failure, Functions, List, Machine, Map, Value, sprig};
+use gotemplate::json::{self, from_json, given, taken};
+use gotemplate::{Failure, Functions, List, Machine, Map, Value, sprig, yaml};
 
 use crate::render::Lookup;
 use crate::toml;
@@ -33,25 +33,27 @@ pub(crate) fn functions() -> Functions<'static> {
             Ok(Failure::forgive(to_yaml(machine, args, goyaml::Dialect::V3))?.into())
         })
         .with("fromYaml", "s", |machine, args| {
-            let parsed = yaml(machine, args)?;
-            object(machine, parsed, YAML)
+            Ok(object(from_yaml(machine, args)?, YAML))
         })
         .with("fromYamlArray", "s", |machine, args| {
-            let parsed = yaml(machine, args)?;
-            array(machine, parsed, YAML)
+            Ok(array(from_yaml(machine, args)?, YAML))
         })
         .with("toJson", "a", |machine, args| {
             Ok(Failure::forgive(json_text(machine, args))?.into())
         })
-        .with("fromJson", "s", |machine, args| object(machine, json(args), ""))
-        .with("fromJsonArray", "s", |machine, args| array(machine, json(args), ""))
+        .with("fromJson", "s", |machine, args| {
+            Ok(object(read(machine, json::parse(string(args)))?, ""))
+        })
+        .with("fromJsonArray", "s", |machine, args| {
+            Ok(array(read(machine, json::parse(string(args)))?, ""))
+        })
         .with("toToml", "a", |machine, args| match toml_text(machine, args) {
             Err(Failure::Message(message)) => Ok(message.into()),
             text => Ok(text?.into()),
         })
         .with("mustToToml", "a", |machine, args| Ok(toml_text(machine, args)?.into()))
         .with("fromToml", "s", |machine, args| {
-            object(machine, toml::parse(string(args)), "")
+            Ok(object(read(machine, toml::parse(string(args)))?, ""))
         })
         .with("lookup", "ssss", |_, _| Ok(Map::new().into()))
 }
@@ -125,65 +127,60 @@ fn toml_text(machine: &mut Machine<'_>, args: &[Value]) -> Result<String, Failur
 /// Steps of a text that its aliases may have made long before it was refused.
 const ALIASED: usize = 50_000;
 
-fn yaml(machine: &mut Machine<'_>, args: &[Value]) -> Result<Result<serde_json::Value, String>, Failure> {
+fn from_yaml(machine: &mut Machine<'_>, args: &[Value]) -> Result<Result<Value, String>, Failure> {
     let text = string(args);
-    let parsed = goyaml::parse(text);
+    let parsed = yaml::parse(machine, text)?;
     if parsed.is_err() && text.contains('*') && text.contains('&') {
         machine.work(ALIASED)?;
     }
     Ok(parsed.map_err(|error| format!("error converting YAML to JSON: {}", error.as_go_tells())))
 }
 
-fn json(args: &[Value]) -> Result<serde_json::Value, String> {
-    gotemplate::json::parse(string(args))
+fn read(
+    machine: &mut Machine<'_>,
+    parsed: Result<serde_json::Value, String>,
+) -> Result<Result<Value, String>, Failure> {
+    Ok(match parsed {
+        Ok(value) => Ok(taken(machine, &value)?),
+        Err(error) => Err(error),
+    })
 }
 
 /// How the YAML library begins what its JSON half has to say.
 const YAML: &str = "error unmarshaling JSON: while decoding JSON: ";
 
 /// A table, or one that holds the error under `Error`.
-fn object(
-    machine: &mut Machine<'_>,
-    parsed: Result<serde_json::Value, String>,
-    prefix: &str,
-) -> Result<Value, Failure> {
-    let wrong = |error: String| {
-        let map = Map::new();
-        map.insert("Error", error);
-        Ok(Value::Map(map))
+fn object(parsed: Result<Value, String>, prefix: &str) -> Value {
+    let error = match parsed {
+        Ok(value @ Value::Map(_)) => return value,
+        Ok(Value::Nil) => return Map::new().into(),
+        Ok(other) => refused(prefix, &other, "map[string]interface {}"),
+        Err(error) => error,
     };
-    match parsed {
-        Ok(value @ serde_json::Value::Object(_)) => taken(machine, &value),
-        Ok(serde_json::Value::Null) => Ok(Map::new().into()),
-        Ok(other) => wrong(format!(
-            "{prefix}json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
-            kind(&other)
-        )),
-        Err(error) => wrong(error),
-    }
+    let map = Map::new();
+    map.insert("Error", error);
+    map.into()
 }
 
 /// A list, or one that holds the error.
-fn array(machine: &mut Machine<'_>, parsed: Result<serde_json::Value, String>, prefix: &str) -> Result<Value, Failure> {
-    let wrong = |error: String| Ok(Value::from(vec![Value::from(error)]));
-    match parsed {
-        Ok(value @ serde_json::Value::Array(_)) => taken(machine, &value),
-        Ok(serde_json::Value::Null) => Ok(List::new(Vec::new()).into()),
-        Ok(other) => wrong(format!(
-            "{prefix}json: cannot unmarshal {} into Go value of type []interface {{}}",
-            kind(&other)
-        )),
-        Err(error) => wrong(error),
-    }
+fn array(parsed: Result<Value, String>, prefix: &str) -> Value {
+    let error = match parsed {
+        Ok(value @ Value::List(_)) => return value,
+        Ok(Value::Nil) => return List::new(Vec::new()).into(),
+        Ok(other) => refused(prefix, &other, "[]interface {}"),
+        Err(error) => error,
+    };
+    vec![Value::from(error)].into()
 }
 
-fn kind(value: &serde_json::Value) -> &'static str {
-    match value {
-        serde_json::Value::Null => "null",
-        serde_json::Value::Bool(_) => "bool",
-        serde_json::Value::Number(_) => "number",
-        serde_json::Value::String(_) => "string",
-        serde_json::Value::Array(_) => "array",
-        serde_json::Value::Object(_) => "object",
-    }
+/// What Go's JSON decoder says of a value that is not of the type it was asked for.
+fn refused(prefix: &str, found: &Value, wanted: &str) -> String {
+    let found = match found {
+        Value::Bool(_) => "bool",
+        Value::Float(_) => "number",
+        Value::Str(_) => "string",
+        Value::List(_) => "array",
+        _ => "object",
+    };
+    format!("{prefix}json: cannot unmarshal {found} into Go value of type {wanted}")
 }
