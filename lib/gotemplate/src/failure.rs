@@ -40,6 +40,12 @@ impl From<Error> for Failure {
     }
 }
 
+impl From<goyaml::Error> for Failure {
+    fn from(error: goyaml::Error) -> Self {
+        Self::Message(error.to_string())
+    }
+}
+
 impl From<String> for Failure {
     fn from(message: String) -> Self {
         Self::Message(message)

@@ -1,24 +1,15 @@
-//! Values to and from JSON, with bounds on depth, number of nodes and length of their texts: a value tied into itself,
-//! or one that shares a part many times, must not be followed for ever.
+//! Values to and from JSON data.
 
+use goyaml::{Emit, Part};
 use serde_json::{Number, Value as Json};
 
 use crate::failure::Failure;
 use crate::machine::Machine;
-use crate::object::Kind;
-use crate::value::{Element, List, Map, Value};
-
-/// Nesting at which conversion gives up.
-const MAX_DEPTH: usize = 1_000;
-
-/// Nodes at which conversion gives up.
-const MAX_NODES: usize = 1_000_000;
+use crate::part::{Node, Seen};
+use crate::value::{Map, Value};
 
 /// Nodes that are converted and written, or read, while the machine takes one step.
 pub(crate) const NODES_PER_STEP: usize = 4;
-
-/// Bytes of all texts together at which conversion gives up.
-const MAX_TEXT: usize = 64 << 20;
 
 /// A template value for JSON data; every number becomes a float64.
 pub fn from_json(json: &Json) -> Value {
@@ -75,7 +66,7 @@ pub fn parse(text: &str) -> Result<Json, String> {
 /// # Errors
 /// The value contains a number that JSON has no form for, or is too deep or too large.
 pub fn to_json(value: &Value) -> Result<Json, Failure> {
-    Converter::default().value(value, 0)
+    converted(Node::root(value, &Seen::default()))
 }
 
 /// [`to_json`] for a function, which is charged for it.
@@ -83,10 +74,25 @@ pub fn to_json(value: &Value) -> Result<Json, Failure> {
 /// # Errors
 /// As [`to_json`]; or the limit of steps is reached.
 pub fn given(machine: &mut Machine<'_>, value: &Value) -> Result<Json, Failure> {
-    let mut converter = Converter::default();
-    let converted = converter.value(value, 0);
-    machine.work(converter.nodes / NODES_PER_STEP)?;
+    let seen = Seen::default();
+    let converted = converted(Node::root(value, &seen));
+    machine.work(seen.nodes() / NODES_PER_STEP)?;
     converted
+}
+
+fn converted(node: Node<'_>) -> Result<Json, Failure> {
+    Ok(match node.part()? {
+        Part::Null => Json::Null,
+        Part::Bool(value) => Json::Bool(value),
+        Part::Number(number) => Json::Number(number),
+        Part::Text(text) => Json::String(text.as_str().to_owned()),
+        Part::List(items) => Json::Array(items.into_iter().map(converted).collect::<Result<_, _>>()?),
+        Part::Map(entries) => {
+            let entries = entries.into_iter();
+            let entries = entries.map(|(key, value)| Ok((key.as_str().to_owned(), converted(value)?)));
+            Json::Object(entries.collect::<Result<_, Failure>>()?)
+        }
+    })
 }
 
 /// [`from_json`] for a function, which is charged for it.
@@ -104,94 +110,5 @@ fn nodes(json: &Json) -> usize {
         Json::Array(items) => items.iter().map(nodes).sum(),
         Json::Object(entries) => entries.values().map(nodes).sum(),
         _ => 0,
-    }
-}
-
-#[derive(Default)]
-struct Converter {
-    nodes: usize,
-    /// Bytes of texts, and of the indentation that they may be written with.
-    text: usize,
-}
-
-impl Converter {
-    fn value(&mut self, value: &Value, depth: usize) -> Result<Json, Failure> {
-        self.nodes += 1;
-        if depth > MAX_DEPTH {
-            return Err("json: unsupported value: encountered a cycle".into());
-        }
-        if self.nodes > MAX_NODES {
-            return Err(Failure::Limit(format!("a value of more than {MAX_NODES} nodes")));
-        }
-        self.text(2 * depth)?;
-        Ok(match value {
-            Value::Missing | Value::Nil => Json::Null,
-            Value::Bool(value) => Json::Bool(*value),
-            Value::Int(number) | Value::Int64(number) | Value::Sized(_, number) => Json::from(*number),
-            Value::Uint(number) => Json::from(*number),
-            Value::Float(number) => goyaml::number::from_f64(*number).ok_or_else(|| {
-                Failure::new(format!(
-                    "json: unsupported value: {}",
-                    crate::number::general(*number, None)
-                ))
-            })?,
-            Value::Str(text) => {
-                self.text(text.len())?;
-                Json::String(crate::bytes::lossy(text).into_owned())
-            }
-            Value::List(list) if list.element() == Element::Byte => {
-                let bytes: Vec<u8> = list
-                    .to_vec()
-                    .iter()
-                    .filter_map(|item| u8::try_from(item.as_integer()?).ok())
-                    .collect();
-                Json::String(base64::Engine::encode(
-                    &base64::engine::general_purpose::STANDARD,
-                    bytes,
-                ))
-            }
-            Value::List(list) if list.is_absent() => Json::Null,
-            Value::List(list) => self.list(list, depth)?,
-            Value::Map(map) => {
-                let mut object = serde_json::Map::new();
-                for (key, value) in map.to_vec() {
-                    self.text(key.len())?;
-                    object.insert(key.to_string(), self.value(&value, depth + 1)?);
-                }
-                Json::Object(object)
-            }
-            Value::Object(object) => {
-                if let Some(value) = object.json() {
-                    return self.value(&value, depth + 1);
-                }
-                if object.kind() == Kind::Func {
-                    return Err(Failure::new(format!("json: unsupported type: {}", object.type_name())));
-                }
-                let mut entries = serde_json::Map::new();
-                for (key, value) in object.entries() {
-                    let key = key.as_str().map_or_else(|| crate::print::shown(&key), str::to_owned);
-                    entries.insert(key, self.value(&value, depth + 1)?);
-                }
-                Json::Object(entries)
-            }
-        })
-    }
-
-    fn text(&mut self, bytes: usize) -> Result<(), Failure> {
-        self.text = self.text.saturating_add(bytes);
-        if self.text > MAX_TEXT {
-            return Err(Failure::Limit(format!("a value of more than {MAX_TEXT} bytes of text")));
-        }
-        Ok(())
-    }
-
-    fn list(&mut self, list: &List, depth: usize) -> Result<Json, Failure> {
-        let items = list.to_vec();
-        Ok(Json::Array(
-            items
-                .iter()
-                .map(|item| self.value(item, depth + 1))
-                .collect::<Result<_, _>>()?,
-        ))
     }
 }

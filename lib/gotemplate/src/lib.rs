@@ -30,6 +30,7 @@ mod print;
 
 pub mod json;
 pub mod object;
+mod part;
 pub mod value;
 pub mod yaml;
 

@@ -238,6 +238,11 @@ impl List {
         self.items.0.borrow().clone()
     }
 
+    /// What is made of each item.
+    pub(crate) fn each<T>(&self, make: impl FnMut(&Value) -> T) -> Vec<T> {
+        self.items.0.borrow().iter().map(make).collect()
+    }
+
     /// Whether both are the same slice.
     pub fn is(&self, other: &Self) -> bool {
         Rc::ptr_eq(&self.items, &other.items)
@@ -326,6 +331,12 @@ impl Map {
             .iter()
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect()
+    }
+
+    /// What is made of each entry, in order.
+    pub(crate) fn each<T>(&self, mut make: impl FnMut(&Text, &Value) -> T) -> Vec<T> {
+        let entries = self.entries.0.borrow();
+        entries.iter().map(|(key, value)| make(key, value)).collect()
     }
 
     /// Whether both are the same map.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gotemplate::json::{self, from_json, given, taken};
-use gotemplate::{Failure, Functions, List, Machine, Map, Value, sprig, yaml};
+use gotemplate::{Failure, Functions, List, Machine, Map, Text, Value, sprig, yaml};
 
 use crate::render::Lookup;
 use crate::toml;
@@ -106,22 +106,21 @@ fn tpl(machine: &mut Machine<'_>, args: &[Value]) -> Result<Value, Failure> {
     }
 }
 
-fn first(machine: &mut Machine<'_>, args: &[Value]) -> Result<serde_json::Value, Failure> {
-    given(machine, args.first().unwrap_or(&Value::Nil))
+fn first(args: &[Value]) -> &Value {
+    args.first().unwrap_or(&Value::Nil)
 }
 
-fn to_yaml(machine: &mut Machine<'_>, args: &[Value], dialect: goyaml::Dialect) -> Result<String, Failure> {
-    let value = first(machine, args)?;
-    let text = goyaml::to_yaml_with(dialect, &value).map_err(|error| Failure::new(error.to_string()))?;
-    Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned())
+fn to_yaml(machine: &mut Machine<'_>, args: &[Value], dialect: goyaml::Dialect) -> Result<Text, Failure> {
+    let text = yaml::write(machine, dialect, first(args))?;
+    Ok(text.strip_suffix('\n').unwrap_or(&text).into())
 }
 
 fn json_text(machine: &mut Machine<'_>, args: &[Value]) -> Result<String, Failure> {
-    Ok(goyaml::json::to_string(&first(machine, args)?))
+    Ok(goyaml::json::to_string(&given(machine, first(args))?))
 }
 
 fn toml_text(machine: &mut Machine<'_>, args: &[Value]) -> Result<String, Failure> {
-    toml::write(machine, args.first().unwrap_or(&Value::Nil))
+    toml::write(machine, first(args))
 }
 
 /// Steps of a text that its aliases may have made long before it was refused.
