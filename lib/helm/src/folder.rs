@@ -84,7 +84,7 @@ fn read(root: &Path) -> Result<Vec<File>, Error> {
         rules: Rules::default(),
         files: Vec::new(),
         ahead: Ahead::new(render::engine()),
-        texts: HashMap::default(),
+        texts: HashMap::with_capacity_and_hasher(TEXTS, RandomState::default()),
         buffer: vec![0; BUFFER].into(),
     };
     let flags = READ.union(OFlags::DIRECTORY);
@@ -108,6 +108,9 @@ const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
 
 /// Bytes that a file is asked for at first; few files of charts are larger.
 const BUFFER: usize = 64 << 10;
+
+/// Templates and schemas that most charts have at most: a table that grows hashes all texts again.
+const TEXTS: usize = 200;
 
 /// Everything is opened by its name in the directory it was listed in: that is cheaper than by its whole path, and
 /// nobody can exchange the directories on the way.
