@@ -77,7 +77,8 @@ fn rest(args: &[Value], index: usize) -> &[Value] {
 /// A value's text: strings as they are, everything else as `%v`.
 pub fn text_of(value: &Value) -> String {
     match value {
-        Value::Str(text) => text.to_string(),
+        // A formatter would take longer than the copy.
+        Value::Str(text) => text.as_str().to_owned(),
         Value::Missing | Value::Nil => "<nil>".into(),
         Value::List(list) if list.element() == Element::Byte => {
             let bytes: Vec<u8> = list
