@@ -74,9 +74,9 @@ pub(crate) type Place = u32;
 /// No text is longer; so no list is either.
 pub(crate) const MAX_TEXT: usize = u32::MAX as usize / 2;
 
-/// A position or place as it is kept; [`MAX_TEXT`] keeps it in range.
+/// A position or place as it is kept; [`MAX_TEXT`] keeps it in range, so that nothing is cut off.
 pub(crate) fn place(at: usize) -> u32 {
-    u32::try_from(at).unwrap_or(u32::MAX)
+    at as u32
 }
 
 impl Places {

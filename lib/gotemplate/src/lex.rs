@@ -156,10 +156,10 @@ type Step<T> = Result<T, String>;
 /// What a byte is inside an action, as far as one byte can tell.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
-    Space,
     /// A letter or the underscore.
     Letter,
     Digit,
+    Space,
     /// What else may stand right behind a word: one of `.,|:=()`.
     Ends,
     /// Other visible characters.
@@ -199,8 +199,9 @@ impl Lexer<'_, '_> {
 
     /// Whether a delimiter or mark stands at a place.
     fn stands(&self, at: usize, mark: &[u8]) -> bool {
-        // Almost every place is none, which its first byte shows.
-        self.byte(at) == mark.first().copied() && self.bytes.get(at..).is_some_and(|rest| rest.starts_with(mark))
+        // Almost every place is none, which its first byte shows; the others are too few to be worth a call.
+        let mut others = mark.iter().skip(1).zip(at + 1..);
+        self.byte(at) == mark.first().copied() && others.all(|(byte, at)| self.byte(at) == Some(*byte))
     }
 
     /// Makes what stands between here and `end` a token.
@@ -226,10 +227,11 @@ impl Lexer<'_, '_> {
 
     /// Where the word ends that begins, or goes on, at a place.
     fn past_word(&self, mut at: usize) -> usize {
-        let plain = |byte: &u8| matches!(class(*byte), Class::Letter | Class::Digit);
+        let plain = |byte| matches!(class(byte), Class::Letter | Class::Digit);
         loop {
-            let rest = self.bytes.get(at..).unwrap_or_default();
-            at += rest.iter().position(|byte| !plain(byte)).unwrap_or(rest.len());
+            while self.byte(at).is_some_and(plain) {
+                at += 1;
+            }
             if self.byte(at).is_none_or(|byte| class(byte) != Class::Wide) {
                 return at;
             }
