@@ -28,6 +28,7 @@ pub mod function;
 pub mod number;
 mod print;
 
+mod entries;
 pub mod json;
 pub mod object;
 mod part;

@@ -7,10 +7,10 @@
 //! template cannot exhaust the stack.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
+use crate::entries::Entries;
 use crate::object::GoObject;
 
 /// A shared, unchanging string; a short one lies in place.
@@ -141,10 +141,10 @@ pub enum MapType {
 #[derive(Clone)]
 pub struct Map {
     kind: MapType,
-    entries: Rc<Entries>,
+    entries: Rc<Shared>,
 }
 
-struct Entries(RefCell<BTreeMap<Text, Value>>);
+struct Shared(RefCell<Entries>);
 
 impl Drop for Items {
     fn drop(&mut self) {
@@ -152,10 +152,16 @@ impl Drop for Items {
     }
 }
 
-impl Drop for Entries {
+impl Drop for Shared {
     fn drop(&mut self) {
-        dismantle(std::mem::take(self.0.get_mut()).into_values().collect());
+        let values = std::mem::take(self.0.get_mut()).into_values();
+        dismantle(values.filter(is_container).collect());
     }
+}
+
+/// Whether a value may hold others; any other is dropped at once.
+fn is_container(value: &Value) -> bool {
+    matches!(value, Value::List(_) | Value::Map(_))
 }
 
 /// Drops nested containers with a work list instead of recursion.
@@ -169,7 +175,8 @@ fn dismantle(mut work: Vec<Value>) {
             }
             Value::Map(map) => {
                 if let Ok(mut entries) = Rc::try_unwrap(map.entries) {
-                    work.extend(std::mem::take(entries.0.get_mut()).into_values());
+                    let values = std::mem::take(entries.0.get_mut()).into_values();
+                    work.extend(values.filter(is_container));
                 }
             }
             _ => {}
@@ -259,7 +266,7 @@ impl Map {
     pub fn typed(kind: MapType) -> Self {
         Self {
             kind,
-            entries: Rc::new(Entries(RefCell::new(BTreeMap::new()))),
+            entries: Rc::new(Shared(RefCell::default())),
         }
     }
 
@@ -294,7 +301,7 @@ impl Map {
 
     /// Whether `key` is there.
     pub fn contains(&self, key: &str) -> bool {
-        self.entries.0.borrow().contains_key(key)
+        self.entries.0.borrow().get(key).is_some()
     }
 
     /// Sets `key`, for everybody who holds this map.
@@ -303,7 +310,7 @@ impl Map {
         if matches!(value, Value::Map(_) | Value::List(_)) {
             crate::budget::note_cycle_risk(self);
         }
-        self.entries.0.borrow_mut().insert(key.into(), value);
+        self.entries.0.borrow_mut().insert(key, value);
     }
 
     /// Removes `key`.
@@ -320,7 +327,7 @@ impl Map {
 
     /// The keys in order.
     pub fn keys(&self) -> Vec<Text> {
-        self.entries.0.borrow().keys().cloned().collect()
+        self.entries.0.borrow().iter().map(|(key, _)| key.clone()).collect()
     }
 
     /// The entries as they are now, in order.
@@ -350,7 +357,7 @@ impl FromIterator<(Text, Value)> for Map {
     fn from_iter<I: IntoIterator<Item = (Text, Value)>>(entries: I) -> Self {
         Self {
             kind: MapType::Any,
-            entries: Rc::new(Entries(RefCell::new(entries.into_iter().collect()))),
+            entries: Rc::new(Shared(RefCell::new(entries.into_iter().collect()))),
         }
     }
 }
