@@ -204,8 +204,9 @@ impl Reader<'_> {
         match self.contents(level.directory, base) {
             Ok(Some(data)) => {
                 let mut file = File::new(name, Arc::new(data));
-                if let Some(role) = chart::role(&file.name) {
-                    self.share(&mut file);
+                if let Some(role) = chart::role(&file.name)
+                    && self.is_new(&mut file)
+                {
                     self.ahead.offer(role, &file.data, &file.code);
                 }
                 self.files.push(file);
@@ -217,14 +218,16 @@ impl Reader<'_> {
     }
 
     /// Charts inside a chart often carry the same library: equal texts are kept, and made ready, once.
-    fn share(&mut self, file: &mut File) {
+    fn is_new(&mut self, file: &mut File) -> bool {
         match self.texts.entry(Arc::clone(&file.data)) {
             Entry::Occupied(known) => {
                 file.data = Arc::clone(known.key());
                 file.code = Arc::clone(known.get());
+                false
             }
             Entry::Vacant(new) => {
                 new.insert(Arc::clone(&file.code));
+                true
             }
         }
     }
