@@ -159,7 +159,7 @@ impl Drop for Shared {
     }
 }
 
-/// Whether a value may hold others; any other is dropped at once.
+/// Whether a value may hold others. Any other is dropped at once, and ties no circle.
 fn is_container(value: &Value) -> bool {
     matches!(value, Value::List(_) | Value::Map(_))
 }
@@ -307,7 +307,7 @@ impl Map {
     /// Sets `key`, for everybody who holds this map.
     pub fn insert(&self, key: &str, value: impl Into<Value>) {
         let value = value.into();
-        if matches!(value, Value::Map(_) | Value::List(_)) {
+        if is_container(&value) {
             crate::budget::note_cycle_risk(self);
         }
         self.entries.0.borrow_mut().insert(key, value);

@@ -205,7 +205,7 @@ impl Reader<'_> {
             Ok(Some(data)) => {
                 let mut file = File::new(name, Arc::new(data));
                 if let Some(role) = chart::role(&file.name)
-                    && self.is_new(&mut file)
+                    && self.keep(&mut file)
                 {
                     self.ahead.offer(role, &file.data, &file.code);
                 }
@@ -217,8 +217,9 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Charts inside a chart often carry the same library: equal texts are kept, and made ready, once.
-    fn is_new(&mut self, file: &mut File) -> bool {
+    /// Keeps equal texts, and what is made of them, once: charts inside a chart often carry the same library. Whether this
+    /// one is the first.
+    fn keep(&mut self, file: &mut File) -> bool {
         match self.texts.entry(Arc::clone(&file.data)) {
             Entry::Occupied(known) => {
                 file.data = Arc::clone(known.key());
