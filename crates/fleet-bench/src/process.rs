@@ -54,6 +54,15 @@ pub(crate) fn processor_time(processes: &[u32]) -> Result<f64> {
     Ok(seconds)
 }
 
+/// Bytes that a process has had written to disk; exact, unlike times.
+pub(crate) fn written(process: u32) -> Result<u64> {
+    let path = PathBuf::from(format!("/proc/{process}/io"));
+    let text = std::fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+    text.lines()
+        .find_map(|line| line.strip_prefix("write_bytes: ")?.parse().ok())
+        .with_context(|| format!("no write_bytes in {}", path.display()))
+}
+
 /// A child process that is killed when this value goes.
 #[derive(Debug)]
 pub(crate) struct Killed(pub(crate) Child);

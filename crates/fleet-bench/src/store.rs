@@ -48,8 +48,8 @@ pub(crate) fn run(args: &Args, directory: &Path) -> Result<()> {
     let mut child = Killed::this_program(&["load", "--data", &data, "--objects", &objects, "--writers", &writers])?;
     let mut lines = lines(&mut child)?;
     let mut empty = 0;
-    let (mut rates, mut costs) = (Samples::default(), Samples::default());
-    let mut busy = 0.0;
+    let (mut rates, mut costs, mut writes) = (Samples::default(), Samples::default(), Samples::default());
+    let (mut busy, mut flushed) = (0.0, 0);
     let begin = Instant::now();
     let mut last = begin;
     loop {
@@ -65,6 +65,10 @@ pub(crate) fn run(args: &Args, directory: &Path) -> Result<()> {
                 #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
                 costs.add((now - busy) * 1e6 / (args.objects / PARTS) as f64);
                 busy = now;
+                let now = process::written(child.id())?;
+                #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+                writes.add((now - flushed) as f64 / (args.objects / PARTS) as f64);
+                flushed = now;
                 let memory = process::memory(&[child.id()])?;
                 let (rate, memory) = (figure(rate), mebibytes(memory.anonymous));
                 report::line(format_args!("{written} objects, {rate}/s, {memory} anonymous"));
@@ -96,6 +100,10 @@ pub(crate) fn run(args: &Args, directory: &Path) -> Result<()> {
     report::line(format_args!(
         "processor time       by tenths {}",
         costs.spread("µs/object")
+    ));
+    report::line(format_args!(
+        "written to disk      by tenths {}",
+        writes.spread("B/object")
     ));
     report::line(format_args!("memory, empty        {}", mebibytes(empty)));
     report::line(format_args!("memory, loaded       {}", per_object(loaded.anonymous)));

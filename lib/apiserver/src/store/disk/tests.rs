@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use fjall::AbstractTree as _;
 use futures::executor::block_on;
 
 use super::Disk;
@@ -252,6 +253,39 @@ fn a_directory_serves_one_store_at_a_time() {
     let directory = Directory::new("twice");
     let _store = Disk::open(&directory.0, 10).unwrap();
     assert!(matches!(Disk::open(&directory.0, 10), Err(Error::Backend { .. })));
+}
+
+#[test]
+fn what_was_written_last_lies_compressed_on_disk_too() {
+    let directory = Directory::new("compressed");
+    let store = Disk::open(&directory.0, 10).unwrap();
+    let value = "server.pool.connections.maximum=16\n".repeat(32);
+    for at in 0..100 {
+        put(&store, &format!("/core/configmaps/default/settings-{at}"), &value);
+    }
+    store.shared.objects.rotate_memtable_and_wait().unwrap();
+    assert_eq!(store.shared.objects.table_count(), 1);
+    let (kept, written) = (store.shared.objects.disk_space(), 100 * value.len() as u64);
+    assert!(kept * 4 < written, "{kept} bytes for {written}");
+}
+
+#[test]
+fn memory_for_new_writes_grows_with_the_store_within_bounds() {
+    assert_eq!(super::memtable(0), 16 << 20);
+    assert_eq!(super::memtable(1 << 30), 64 << 20);
+    assert_eq!(super::memtable(1 << 40), 128 << 20);
+
+    let directory = Directory::new("sorted");
+    let store = Disk::open(&directory.0, 10).unwrap();
+    let value = "x".repeat(1 << 20);
+    for at in 0..16 {
+        put(&store, &format!("/g/r/{at}"), &value);
+    }
+    // The committer makes room behind the write that fills the memtable, before it takes the next one.
+    put(&store, "/g/r/next", "1");
+    let held = store.shared.objects.tree.active_memtable().size();
+    assert!(held < 1 << 20, "{held} bytes");
+    assert_eq!(store.get("/g/r/0").unwrap().unwrap().value.len(), value.len());
 }
 
 /// Tells the test binary, started again, to be the child that is killed.
