@@ -28,6 +28,7 @@ pub mod function;
 pub mod number;
 mod print;
 
+mod container;
 mod entries;
 pub mod json;
 pub mod object;
