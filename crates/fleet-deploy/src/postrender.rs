@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use fleet_api::{BundleDeploymentOptions, labels, names};
+use helm::document::EVENTS;
 use helm::release::{Hook, HookRun};
 use serde_json::Value;
 
@@ -267,17 +268,6 @@ fn words(text: &str) -> Vec<String> {
 /// The hook an object declares; `None` if it names an event that is not known: such an object is
 /// neither a hook nor part of the release.
 fn hook(source: &str, object: &Value, events: &str) -> Result<Option<Hook>, Error> {
-    const KNOWN: [&str; 9] = [
-        "pre-install",
-        "post-install",
-        "pre-delete",
-        "post-delete",
-        "pre-upgrade",
-        "post-upgrade",
-        "pre-rollback",
-        "post-rollback",
-        "test",
-    ];
     let events: Vec<String> = words(events)
         .into_iter()
         .map(|event| {
@@ -288,7 +278,7 @@ fn hook(source: &str, object: &Value, events: &str) -> Result<Option<Hook>, Erro
             }
         })
         .collect();
-    if events.is_empty() || events.iter().any(|event| !KNOWN.contains(&event.as_str())) {
+    if events.is_empty() || events.iter().any(|event| !EVENTS.contains(&event.as_str())) {
         return Ok(None);
     }
     let manifest = goyaml::to_yaml(object).map_err(|error| Error::Write {

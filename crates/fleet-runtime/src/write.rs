@@ -221,9 +221,7 @@ pub async fn status<K: Object, S: Serialize>(
     old: Option<&S>,
     new: &S,
 ) -> Result<Option<K>, Error> {
-    let old = old.map(as_json).transpose()?.unwrap_or(Value::Null);
-    let new = as_json(new)?;
-    let Some(patch) = difference(&old, &new) else {
+    let Some(patch) = changes(old, new)? else {
         return Ok(None);
     };
     status_patch(api, object, &json!({ "status": patch })).await
@@ -239,9 +237,7 @@ pub async fn status_at<K: Object, S: Serialize>(
     old: Option<&S>,
     new: &S,
 ) -> Result<Option<K>, Error> {
-    let old = old.map(as_json).transpose()?.unwrap_or(Value::Null);
-    let new = as_json(new)?;
-    let Some(patch) = difference(&old, &new) else {
+    let Some(patch) = changes(old, new)? else {
         return Ok(None);
     };
     let version = object.meta().resource_version.as_deref();
@@ -300,6 +296,12 @@ pub async fn delete<K: Object>(api: &Api<K>, object: &K) -> Result<(), Error> {
         Err(error) if !error.is_not_found() && !error.is_conflict() => Err(error),
         _ => Ok(()),
     }
+}
+
+/// The merge patch between two statuses; `None` if they are equal.
+fn changes<S: Serialize>(old: Option<&S>, new: &S) -> Result<Option<Value>, Error> {
+    let old = old.map(as_json).transpose()?.unwrap_or(Value::Null);
+    Ok(difference(&old, &as_json(new)?))
 }
 
 fn as_json<T: Serialize>(value: &T) -> Result<Value, Error> {

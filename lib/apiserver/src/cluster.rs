@@ -9,7 +9,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::access::{Attributes, Authorizer, Decision, User};
 use crate::object;
-use crate::options::{Clock, Random};
+use crate::options::{Clock, Random, uuid};
 use crate::registry::{Registry, Resource};
 use crate::security::Security;
 use crate::status::{Result, Status};
@@ -152,19 +152,7 @@ impl Cluster {
 
     /// A fresh version 4 UUID.
     pub(crate) fn uid(&self) -> String {
-        let mut bytes = [0_u8; 16];
-        self.random.fill(&mut bytes);
-        bytes[6] = bytes[6] & 0x0f | 0x40;
-        bytes[8] = bytes[8] & 0x3f | 0x80;
-        let text = hex::encode(bytes);
-        format!(
-            "{}-{}-{}-{}-{}",
-            &text[..8],
-            &text[8..12],
-            &text[12..16],
-            &text[16..20],
-            &text[20..]
-        )
+        uuid(&*self.random)
     }
 
     /// Five characters that cannot form a word, for generated names.

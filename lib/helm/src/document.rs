@@ -46,8 +46,8 @@ pub struct Documents {
     pub hooks: Vec<Document>,
 }
 
-/// The events a hook may name.
-const EVENTS: [&str; 10] = [
+/// The events a hook may name; `test-success` is an older name of `test`.
+pub const EVENTS: [&str; 10] = [
     "pre-install",
     "post-install",
     "pre-delete",

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::access::User;
 use crate::authn::{AUTHENTICATED, CREDENTIAL_ID, account_groups};
-use crate::options::{Clock, Random};
+use crate::options::{Clock, Random, uuid};
 use crate::store::Store;
 use crate::token::{self, Bound, Claims, ISSUER, Kind, ObjectRef, Shape, Signer};
 
@@ -108,7 +108,7 @@ impl Tokens {
                 audiences: request.audiences,
                 issued,
                 expires,
-                id: self.uuid(),
+                id: uuid(&*self.random),
                 object: request.object,
             }),
         };
@@ -178,22 +178,6 @@ impl Tokens {
     fn read(&self, key: &str) -> Result<Option<Value>, Error> {
         let entry = self.store.get(key).map_err(Error::Store)?;
         Ok(entry.and_then(|entry| serde_json::from_slice(&entry.value).ok()))
-    }
-
-    fn uuid(&self) -> String {
-        let mut bytes = [0; 16];
-        self.random.fill(&mut bytes);
-        bytes[6] = bytes[6] & 0x0f | 0x40;
-        bytes[8] = bytes[8] & 0x3f | 0x80;
-        let text = hex::encode(bytes);
-        format!(
-            "{}-{}-{}-{}-{}",
-            &text[..8],
-            &text[8..12],
-            &text[12..16],
-            &text[16..20],
-            &text[20..]
-        )
     }
 }
 

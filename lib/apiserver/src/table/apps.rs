@@ -44,6 +44,11 @@ fn deployment(row: &Row<'_>) -> Vec<Value> {
 }
 
 fn replicas(row: &Row<'_>) -> Vec<Value> {
+    of_replicas(row, selector(row.get("/spec/selector")))
+}
+
+/// A row of a set of replicas with its selector written in the kind's own way.
+pub(super) fn of_replicas(row: &Row<'_>, selector: String) -> Vec<Value> {
     let [names, images] = containers(row.get("/spec/template/spec/containers"));
     vec![
         number(row.get("/spec/replicas")),
@@ -52,7 +57,7 @@ fn replicas(row: &Row<'_>) -> Vec<Value> {
         row.age(),
         names,
         images,
-        selector(row.get("/spec/selector")).into(),
+        selector.into(),
     ]
 }
 

@@ -3,6 +3,7 @@
 use kubeschema::quantity::Quantity;
 use serde_json::{Value, json};
 
+use super::apps::of_replicas;
 use super::text::{NONE, containers, first, labels, number, or_none};
 use super::{Builtin, Row, text};
 
@@ -260,16 +261,7 @@ fn node(row: &Row<'_>) -> Vec<Value> {
 }
 
 fn replication_controller(row: &Row<'_>) -> Vec<Value> {
-    let [names, images] = containers(row.get("/spec/template/spec/containers"));
-    vec![
-        number(row.get("/spec/replicas")),
-        number(row.get("/status/replicas")),
-        number(row.get("/status/readyReplicas")),
-        row.age(),
-        names,
-        images,
-        labels(row.get("/spec/selector")).into(),
-    ]
+    of_replicas(row, labels(row.get("/spec/selector")))
 }
 
 fn quota(row: &Row<'_>) -> Vec<Value> {
