@@ -80,7 +80,8 @@ fn wanted(arguments: &[&str]) -> Result<Wanted> {
             "--bin" => wanted.ours = Some(existing(value()?)?),
             "--only" => wanted.only = Some((*value()?).to_owned()),
             "--json" => wanted.json = Some(value()?.into()),
-            "--markdown" => wanted.markdown = Some(value()?.into()),
+            // It has to be there, with the place for the table in it: better said before the work than after.
+            "--markdown" => wanted.markdown = Some(existing(value()?)?),
             option if option.starts_with('-') => bail!("unknown option {option}"),
             directory => wanted.directories.push(existing(directory)?),
         }
