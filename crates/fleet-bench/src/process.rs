@@ -21,8 +21,7 @@ pub(crate) struct Memory {
 pub(crate) fn memory(processes: &[u32]) -> Result<Memory> {
     let mut sum = Memory::default();
     for process in processes {
-        let path = PathBuf::from(format!("/proc/{process}/status"));
-        let text = std::fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+        let text = said(*process, "status")?;
         let field = |name: &str| {
             let line = text.lines().find_map(|line| line.strip_prefix(name));
             line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok())
@@ -38,8 +37,7 @@ pub(crate) fn memory(processes: &[u32]) -> Result<Memory> {
 pub(crate) fn processor_time(processes: &[u32]) -> Result<f64> {
     let mut ticks = 0;
     for process in processes {
-        let path = PathBuf::from(format!("/proc/{process}/stat"));
-        let text = std::fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+        let text = said(*process, "stat")?;
         // The name in parentheses may hold anything; user and system time are the 14th and 15th field.
         let rest = text.rsplit_once(')').map(|(_, rest)| rest).unwrap_or_default();
         ticks += rest
@@ -56,11 +54,16 @@ pub(crate) fn processor_time(processes: &[u32]) -> Result<f64> {
 
 /// Bytes that a process has had written to disk; exact, unlike times.
 pub(crate) fn written(process: u32) -> Result<u64> {
-    let path = PathBuf::from(format!("/proc/{process}/io"));
-    let text = std::fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
-    text.lines()
+    said(process, "io")?
+        .lines()
         .find_map(|line| line.strip_prefix("write_bytes: ")?.parse().ok())
-        .with_context(|| format!("no write_bytes in {}", path.display()))
+        .with_context(|| format!("no write_bytes in /proc/{process}/io"))
+}
+
+/// A file that the kernel keeps about a process.
+fn said(process: u32, file: &str) -> Result<String> {
+    let path = PathBuf::from(format!("/proc/{process}/{file}"));
+    std::fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))
 }
 
 /// A child process that is killed when this value goes.

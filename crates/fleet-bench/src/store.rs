@@ -50,6 +50,8 @@ pub(crate) fn run(args: &Args, directory: &Path) -> Result<()> {
     let mut empty = 0;
     let (mut rates, mut costs, mut writes) = (Samples::default(), Samples::default(), Samples::default());
     let (mut busy, mut flushed) = (0.0, 0);
+    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+    let part = (args.objects / PARTS) as f64;
     let begin = Instant::now();
     let mut last = begin;
     loop {
@@ -57,17 +59,15 @@ pub(crate) fn run(args: &Args, directory: &Path) -> Result<()> {
         match line.split_once(' ') {
             Some(("opened", _)) => empty = process::memory(&[child.id()])?.anonymous,
             Some(("written", written)) => {
-                #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
-                let rate = (args.objects / PARTS) as f64 / last.elapsed().as_secs_f64();
+                let rate = part / last.elapsed().as_secs_f64();
                 last = Instant::now();
                 rates.add(rate);
                 let now = process::processor_time(&[child.id()])?;
-                #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
-                costs.add((now - busy) * 1e6 / (args.objects / PARTS) as f64);
+                costs.add((now - busy) * 1e6 / part);
                 busy = now;
                 let now = process::written(child.id())?;
                 #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
-                writes.add((now - flushed) as f64 / (args.objects / PARTS) as f64);
+                writes.add((now - flushed) as f64 / part);
                 flushed = now;
                 let memory = process::memory(&[child.id()])?;
                 let (rate, memory) = (figure(rate), mebibytes(memory.anonymous));
@@ -116,7 +116,7 @@ pub(crate) fn run(args: &Args, directory: &Path) -> Result<()> {
         let mut child = Killed::this_program(&["reopen", "--data", &data, "--objects", &objects, "--least", &least])?;
         let mut lines = self::lines(&mut child)?;
         let what = if restart == 0 {
-            "restart after kill -9"
+            "restart after kill"
         } else {
             "restart"
         };
