@@ -115,11 +115,7 @@ pub(crate) fn run(args: &Args, directory: &Path) -> Result<()> {
         let least = acknowledged.to_string();
         let mut child = Killed::this_program(&["reopen", "--data", &data, "--objects", &objects, "--least", &least])?;
         let mut lines = self::lines(&mut child)?;
-        let what = if restart == 0 {
-            "restart after kill"
-        } else {
-            "restart"
-        };
+        let what = if restart == 0 { "restart after kill" } else { "restart" };
         let opened = next(&mut lines)?;
         let memory = process::memory(&[child.id()])?;
         let rest = next(&mut lines)?;
